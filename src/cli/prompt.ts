@@ -24,7 +24,10 @@ export type PromptStreams = Readonly<{
 /** Read answers line by line, from a terminal or from another program. */
 export function openPrompt({ input, output, signal, onInterrupt }: PromptStreams): Prompt {
   const isTerminal = input.isTTY === true
-  let isMuted = false
+  // Lines can arrive before their questions, also those for secrets: only a plain question that waits shows what is typed.
+  let isMuted = isTerminal
+  let isLineEndShown = false
+  let linesAhead = 0
   const echo = new Writable({
     write(chunk: Buffer, _encoding, done) {
       if (!isMuted) output.write(chunk)
@@ -36,21 +39,30 @@ export function openPrompt({ input, output, signal, onInterrupt }: PromptStreams
   const lines = reader[Symbol.asyncIterator]()
   const close = (): void => reader.close()
   reader.on('SIGINT', onInterrupt)
+  // Called before the reader looks at the next character of the same input.
+  reader.on('line', () => {
+    linesAhead += 1
+    isLineEndShown = isTerminal && !isMuted
+    isMuted = isTerminal
+  })
   signal.addEventListener('abort', close, { once: true })
   return {
     async ask(question, kind = 'plain') {
-      reader.setPrompt(question)
-      reader.prompt()
-      isMuted = isTerminal && kind === 'secret'
+      isMuted = isTerminal && (kind === 'secret' || linesAhead > 0)
+      isLineEndShown = false
+      if (isMuted) output.write(question)
+      else {
+        reader.setPrompt(question)
+        reader.prompt(true)
+      }
       const line = await lines.next()
-      // No other line end is shown.
-      if (isMuted || !isTerminal || line.done === true) output.write('\n')
-      isMuted = false
+      if (!isLineEndShown) output.write('\n')
       if (signal.aborted) throw new UsageError('stopped; nothing was written')
       if (line.done === true)
         throw new UsageError(
           'the input ended before the last question; nothing was written. Answer all questions, or use --yes',
         )
+      linesAhead -= 1
       return line.value.trim()
     },
     close() {

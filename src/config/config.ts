@@ -50,12 +50,18 @@ export function parseConfig(environment: Environment): Readonly<{ config: Config
   return { config: toConfig(values), secrets: Object.freeze(secrets) }
 }
 
-function collectRawValues(environment: Environment): Map<string, string> {
+/** Return all `VITRINE_` settings that are set, also unknown and invalid ones. */
+export function collectSettings(environment: Environment): Map<string, string> {
   const rawValues = new Map<string, string>()
   for (const [name, text] of Object.entries(environment)) {
     if (name.startsWith('VITRINE_') && text !== undefined && text !== '' && !isFromKubernetes(name, text))
       rawValues.set(name, text)
   }
+  return rawValues
+}
+
+function collectRawValues(environment: Environment): Map<string, string> {
+  const rawValues = collectSettings(environment)
   const port = environment[PORT_NAME]
   if (!rawValues.has('VITRINE_PORT') && port !== undefined && port !== '') rawValues.set(PORT_NAME, port)
   return rawValues

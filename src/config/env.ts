@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { accessSync, constants, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { parseEnv } from 'node:util'
 import { PACKAGE_FOLDER } from '../lib/paths.ts'
 import { ConfigError } from '../errors.ts'
@@ -24,13 +24,22 @@ export function isRunByNpm(): boolean {
   return process.env['npm_lifecycle_event'] !== undefined
 }
 
-/** Return `undefined` if there is no such file. */
+/** Return `undefined` if there is no such file, or nobody can know: this user may not search the folder. */
 function readEnvFile(path: string, place: string): Environment | undefined {
   try {
     return parseEnv(readFileSync(path, 'utf8'))
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code ?? 'unknown reason'
-    if (code === 'ENOENT') return undefined
+    if (code === 'ENOENT' || (code === 'EACCES' && !isSearchable(dirname(path)))) return undefined
     throw new ConfigError([`cannot read the file .env ${place}: ${code}`])
+  }
+}
+
+function isSearchable(folder: string): boolean {
+  try {
+    accessSync(folder, constants.X_OK)
+    return true
+  } catch {
+    return false
   }
 }

@@ -1,12 +1,26 @@
-import { existsSync, readFileSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { parseEnv } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { createCommandIo } from '../../src/cli/command.ts'
-import { createUnit, findPermanentFolder } from '../../src/cli/init/files.ts'
-import { type InitOptions, runInit } from '../../src/cli/init.ts'
+import {
+  FILE_NAMES,
+  createFiles,
+  createUnit,
+  findPermanentFolder,
+  writeFiles,
+} from '../../src/cli/init/files.ts'
+import { type InitOptions, listSystemdSteps, runInit } from '../../src/cli/init.ts'
 import { type Environment, parseConfig } from '../../src/config/config.ts'
-import { UsageError } from '../../src/errors.ts'
+import { ConfigError, UsageError } from '../../src/errors.ts'
 import { PACKAGE_FOLDER, VERSION } from '../../src/lib/paths.ts'
 import { createFakePrompt } from './fake-prompt.ts'
 import { makeFolder, runInProcess } from './run-cli.ts'
@@ -137,6 +151,43 @@ describe('vitrine init', () => {
     expect(env).toEqual({ ...environment, VITRINE_ADMIN_PASSWORD: expect.any(String) })
   })
 
+  it('--yes - all settings of the environment are copied, but nothing else of it', async () => {
+    const environment = {
+      VITRINE_CATALOG_URL: 'https://catalog.example',
+      VITRINE_CATALOG_KEY_FILE: '/run/secrets/key',
+      VITRINE_PUBLIC_URL: 'https://widgets.example/',
+      VITRINE_DATABASE_URL: 'sqlite:data/other.db',
+      VITRINE_TRUST_PROXY: '3',
+      VITRINE_ADMIN_PASSWORD: 'chosen',
+      VITRINE_WORKERS: '2',
+      VITRINE_FEED_SHOP: 'f$1',
+    }
+    const { env, out } = await init({
+      yes: true,
+      environment: { ...environment, PATH: '/bin', VITRINE_SERVICE_HOST: '10.0.0.1', VITRINE_LOCALE: '' },
+    })
+    expect(env).toEqual(environment)
+    expect(out[0]).toBe(`Kept from .env and the environment: ${Object.keys(environment).join(', ')}.`)
+    expect(out.at(-1)).toContain('Open https://widgets.example/studio:')
+  })
+
+  it('a port in the environment - is that of the studio', async () => {
+    const { out } = await init({ yes: true, environment: { VITRINE_PORT: '4000' } })
+    expect(out.at(-1)).toContain('Open http://127.0.0.1:4000/studio:')
+  })
+
+  it.each([
+    [{ VITRINE_WORKRES: '2' }, ConfigError, 'VITRINE_WORKRES: unknown setting'],
+    [{ VITRINE_PORT: 'x' }, ConfigError, 'VITRINE_PORT: expected a whole number'],
+    [{ VITRINE_CATALOG_KEY: 'k' }, ConfigError, 'require VITRINE_CATALOG_URL'],
+    [{ VITRINE_DISCLOSURE: "Don't" }, UsageError, "VITRINE_DISCLOSURE: it contains '"],
+  ])('--yes with %j, which is not asked for - error, and no file', async (environment, type, message) => {
+    const folder = makeFolder()
+    await expect(init({ yes: true, environment, folder })).rejects.toThrow(type)
+    await expect(init({ yes: true, environment, folder })).rejects.toThrow(message)
+    expect(readdirSync(folder)).toEqual([])
+  })
+
   it.each([
     [{ VITRINE_CATALOG_URL: 'nonsense' }, 'VITRINE_CATALOG_URL: expected an http'],
     [{ VITRINE_CATALOG_URL: 'https://catalog.example' }, 'VITRINE_CATALOG_KEY: required: printable ASCII'],
@@ -153,6 +204,7 @@ describe('vitrine init', () => {
     expect(JSON.parse(out.join(''))).toEqual({
       setup: 'compose',
       files: ['.env', 'compose.yaml', 'haproxy.cfg', 'Dockerfile'],
+      kept: [],
       next: expect.arrayContaining(['docker compose up --detach --wait']),
     })
   })
@@ -185,9 +237,62 @@ describe('vitrine init, existing files', () => {
     const folder = makeFolder()
     writeFileSync(join(folder, '.env'), 'VITRINE_LOCALE=de\n', { mode: 0o644 })
     const { env, prompt } = await init({ folder, answers: ['env', 'yes', '', '', ''] })
-    expect(prompt.questions[1]).toBe('.env exists already. Replace, yes or no? [no]: ')
-    expect(Object.keys(env)).toEqual(['VITRINE_ADMIN_PASSWORD'])
+    expect(prompt.questions[1]).toBe(
+      '.env exists already. Replace, yes or no (.env keeps its passwords and what is not asked)? [no]: ',
+    )
+    expect(env).toEqual({ VITRINE_LOCALE: 'de', VITRINE_ADMIN_PASSWORD: expect.any(String) })
     expect(statSync(join(folder, '.env')).mode & 0o777).toBe(0o600)
+  })
+
+  it('the answer yes - keeps passwords and every line that no answer changes', async () => {
+    const folder = makeFolder()
+    const kept = `# Our server
+VITRINE_ADMIN_PASSWORD=chosen
+POSTGRES_PASSWORD=0123
+VITRINE_DISCLOSURE="We earn if you're buying"
+COMPOSE_FILE=compose.yaml:key-file.yaml`
+    const asked = 'VITRINE_PUBLIC_URL=https://old.example\nexport VITRINE_WORKERS=2\n'
+    writeFileSync(join(folder, '.env'), `${kept}\n${asked}`)
+    const { out } = await init({
+      folder,
+      environment: { VITRINE_WORKERS: '3' },
+      answers: ['compose', 'yes', '', 'http://new.example'],
+    })
+    expect(readFileSync(join(folder, '.env'), 'utf8')).toBe(
+      `${kept}\nVITRINE_PUBLIC_URL=http://new.example\nVITRINE_WORKERS=3\n`,
+    )
+    expect(out[0]).toMatch(/^Kept from .env and the environment: .*POSTGRES_PASSWORD.*VITRINE_WORKERS\.$/)
+    expect(out[0]).not.toContain('VITRINE_PUBLIC_URL')
+  })
+
+  it('the answer sqlite - removes an address of PostgreSQL, but keeps one of SQLite', async () => {
+    const folder = makeFolder()
+    const answers = ['env', 'yes', '', '', 'sqlite']
+    writeFileSync(join(folder, '.env'), 'VITRINE_DATABASE_URL=sqlite:data/x.db\n')
+    expect((await init({ folder, answers })).env['VITRINE_DATABASE_URL']).toBe('sqlite:data/x.db')
+    writeFileSync(join(folder, '.env'), 'VITRINE_DATABASE_URL=postgres://u@h/d\n')
+    expect((await init({ folder, answers })).env).not.toHaveProperty('VITRINE_DATABASE_URL')
+  })
+
+  it('a folder of that name - UsageError before any question, and .env is unchanged', async () => {
+    const folder = makeFolder()
+    writeFileSync(join(folder, '.env'), 'VITRINE_LOCALE=de\n')
+    mkdirSync(join(folder, 'compose.yaml'))
+    await expect(init({ folder, setup: 'compose' })).rejects.toThrow(
+      'compose.yaml is not a file; nothing was written',
+    )
+    expect(readFileSync(join(folder, '.env'), 'utf8')).toBe('VITRINE_LOCALE=de\n')
+  })
+
+  it('a file that cannot be written - .env is unchanged, because it is written last', () => {
+    const folder = makeFolder()
+    writeFileSync(join(folder, '.env'), 'VITRINE_LOCALE=de\n')
+    mkdirSync(join(folder, 'compose.yaml'))
+    const files = createFiles('compose', '')
+    expect(() => writeFiles(folder, files, FILE_NAMES.compose)).toThrow(
+      /^cannot write .*compose\.yaml: EISDIR$/,
+    )
+    expect(readFileSync(join(folder, '.env'), 'utf8')).toBe('VITRINE_LOCALE=de\n')
   })
 
   it('a broken link of that name - counts as a file', async () => {
@@ -212,6 +317,20 @@ describe('vitrine init, files for other programs', () => {
     expect(createUnit('/root/.nvm/node', null)).toContain(
       '\nExecStart=/usr/bin/node /opt/vitrine/node_modules/vitrine/dist/main.js serve\n',
     )
+  })
+
+  it('systemd, paths with characters that systemd or a replacement would change - are quoted', () =>
+    expect(createUnit('/opt/my %b/node', '/srv/a "$&"$$')).toContain(
+      String.raw`
+ExecStart="/opt/my %%b/node" "/srv/a \"$$&\"$$$$/dist/main.js" serve
+`,
+    ))
+
+  it('systemd, Node in a home folder - the first step installs the one of the unit', () => {
+    expect(listSystemdSteps('/root/.nvm/node')[0]).toBe(
+      'Install Node as /usr/bin/node: the service cannot read /root/.nvm/node',
+    )
+    expect(listSystemdSteps('/usr/local/bin/node')[0]).not.toContain('Install Node')
   })
 
   it.each([

@@ -54,6 +54,22 @@ describe('openPrompt', () => {
     expect(output).not.toContain('hunter2')
   })
 
+  it('a terminal that gets all lines in one write, before their questions - shows no secret', async () => {
+    const { prompt, input, close } = createPrompt({ isTTY: true })
+    const first = prompt.ask('name? ')
+    input.write('visible\rhunter2\rplain\rhunter3')
+    expect(await first).toBe('visible')
+    expect(await prompt.ask('key? ', 'secret')).toBe('hunter2')
+    expect(await prompt.ask('more? ')).toBe('plain')
+    const last = prompt.ask('key? ', 'secret')
+    input.write('4\r')
+    expect(await last).toBe('hunter34')
+    const output = await close()
+    expect(output).toContain('visible')
+    expect(output).not.toContain('hunter')
+    expect(output).toMatch(/key\? \nmore\? \nkey\? \n$/)
+  })
+
   it('Ctrl-C on a terminal - asks the process to stop', async () => {
     const { prompt, input, interrupts, stop } = createPrompt({ isTTY: true })
     const answer = prompt.ask('name? ')

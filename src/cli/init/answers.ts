@@ -8,6 +8,6 @@ export type Answers = Readonly<{
   catalogUrl: string | null
   catalogKey: string | null
   publicUrl: string | null
-  /** Address of PostgreSQL; `null`: SQLite, or the database of `compose.yaml`. */
+  /** `null`: SQLite at its default path. `compose.yaml` has a database of its own. */
   databaseUrl: string | null
 }>

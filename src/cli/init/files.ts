@@ -1,9 +1,17 @@
-import { linkSync, lstatSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  type Stats,
+  existsSync,
+  linkSync,
+  lstatSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { UsageError } from '../../errors.ts'
 import { COMPOSE_FILE, DEPLOY_FOLDER, PACKAGE_FOLDER, VERSION } from '../../lib/paths.ts'
-import type { Answers, Setup } from './answers.ts'
-import { createEnvFile } from './env-file.ts'
+import type { Setup } from './answers.ts'
 
 const OWNER_ONLY = 0o600
 const READABLE = 0o644
@@ -20,11 +28,14 @@ export const FILE_NAMES: Readonly<Record<Setup, readonly string[]>> = {
 /** Where `npm install --prefix` puts the package for systemd. */
 export const SYSTEM_PREFIX = '/opt/vitrine'
 
+/** The program of the unit where the sandbox hides the present one. */
+export const SYSTEM_NODE = '/usr/bin/node'
+
 /** Create the files of a setup in the order of `FILE_NAMES`. Those of systemd and Compose are copies of files in deploy/. */
-export function createFiles(answers: Answers): readonly NewFile[] {
-  const files: readonly NewFile[] = [{ name: '.env', text: createEnvFile(answers), mode: OWNER_ONLY }]
-  if (answers.setup === 'systemd') return [...files, toFile('vitrine.service', createUnit())]
-  if (answers.setup === 'compose') return [...files, ...createComposeFiles()]
+export function createFiles(setup: Setup, envText: string): readonly NewFile[] {
+  const files: readonly NewFile[] = [{ name: '.env', text: envText, mode: OWNER_ONLY }]
+  if (setup === 'systemd') return [...files, toFile('vitrine.service', createUnit())]
+  if (setup === 'compose') return [...files, ...createComposeFiles()]
   return files
 }
 
@@ -38,7 +49,7 @@ export function findPermanentFolder(folder: string = PACKAGE_FOLDER): string | n
 }
 
 /** Whether `ProtectHome=` and `PrivateTmp=` let the server read a path. */
-function isPermanent(path: string): boolean {
+export function isPermanent(path: string): boolean {
   return !/^\/(?:home|root|run\/user|tmp|var\/tmp)\//.test(path)
 }
 
@@ -48,9 +59,16 @@ export function createUnit(
   packageFolder: string | null = findPermanentFolder(),
 ): string {
   const template = readFileSync(join(DEPLOY_FOLDER, 'systemd/vitrine.service'), 'utf8')
-  const program = isPermanent(node) ? node : '/usr/bin/node'
   const folder = packageFolder ?? `${SYSTEM_PREFIX}/node_modules/vitrine`
-  return template.replace(/^ExecStart=.*$/m, `ExecStart=${program} ${join(folder, 'dist/main.js')} serve`)
+  const program = quoteForUnit(isPermanent(node) ? node : SYSTEM_NODE)
+  // Systemd replaces variables in arguments, but not in the path of the program.
+  const main = quoteForUnit(join(folder, 'dist/main.js')).replaceAll('$', () => '$$')
+  return template.replace(/^ExecStart=.*$/m, () => `ExecStart=${program} ${main} serve`)
+}
+
+function quoteForUnit(path: string): string {
+  const text = path.replaceAll('%', '%%')
+  return /^[\w./@:+$%-]+$/.test(text) ? text : `"${text.replace(/["\\]/g, String.raw`\$&`)}"`
 }
 
 function createComposeFiles(): readonly NewFile[] {
@@ -67,35 +85,57 @@ function createComposeFiles(): readonly NewFile[] {
   ]
 }
 
-/** List the names that exist in a folder. */
+/** List the names that exist in a folder. @throws UsageError when one cannot be replaced by a file, or the folder is locked. */
 export function listExisting(folder: string, names: readonly string[]): readonly string[] {
-  return names.filter((name) => lstatSync(join(folder, name), { throwIfNoEntry: false }) !== undefined)
+  return names.filter((name) => {
+    const file = findFile(join(folder, name))
+    if (file && !file.isFile() && !file.isSymbolicLink())
+      throw new UsageError(`${name} is not a file; nothing was written. Move it away, and start again`)
+    return file !== undefined
+  })
+}
+
+function findFile(path: string): Stats | undefined {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false })
+  } catch (error) {
+    throw toUsageError(error)
+  }
+}
+
+/** Return the text of the present `.env`; an empty text if there is none. */
+export function readPresentEnv(folder: string): string {
+  const path = join(folder, '.env')
+  return existsSync(path) ? readFileSync(path, 'utf8') : ''
 }
 
 /**
- * Write all files. Only names in `replaced` may exist.
- * @throws UsageError when another one exists by now, or a file cannot be written.
+ * Write all files, `.env` last. Only names in `replaced` may exist.
+ * @throws UsageError when another one exists by now, or a file cannot be written; `.env` is then unchanged.
  */
 export function writeFiles(folder: string, files: readonly NewFile[], replaced: readonly string[]): void {
   const parts = files.map((file) => ({ file, part: join(folder, `${file.name}.${process.pid}.part`) }))
   try {
     for (const { file, part } of parts) writeFileSync(part, file.text, { flag: 'wx', mode: file.mode })
-    for (const { file, part } of parts) {
+    // The first is `.env`.
+    for (const { file, part } of parts.toReversed()) {
       const path = join(folder, file.name)
       if (replaced.includes(file.name)) renameSync(part, path)
       // Unlike a rename, a link fails if the file exists.
       else linkSync(part, path)
     }
   } catch (error) {
-    const {
-      code = 'unknown reason',
-      path = 'a file',
-      dest = path,
-    } = error as NodeJS.ErrnoException & {
-      dest?: string
-    }
-    throw new UsageError(`cannot write ${dest}: ${code}`, { cause: error })
+    throw toUsageError(error)
   } finally {
     for (const { part } of parts) rmSync(part, { force: true })
   }
+}
+
+function toUsageError(error: unknown): UsageError {
+  const {
+    code = 'unknown reason',
+    path = 'a file',
+    dest = path,
+  } = error as NodeJS.ErrnoException & { dest?: string }
+  return new UsageError(`cannot write ${dest}: ${code}`, { cause: error })
 }

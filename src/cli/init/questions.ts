@@ -1,15 +1,16 @@
 import type { Environment } from '../../config/config.ts'
 import { databaseAddressParser } from '../../config/database-address.ts'
 import { type ValueParser, httpAddress, oneOf, secretText } from '../../config/parsers.ts'
+import { SETTINGS } from '../../config/settings.ts'
 import { UsageError } from '../../errors.ts'
 import type { CommandIo } from '../command.ts'
+import { toLocalUrl } from '../open-catalog.ts'
 import type { Prompt } from '../prompt.ts'
 import { type Answers, SETUPS, type Setup } from './answers.ts'
 import { toWritable } from './env-file.ts'
 
-/** Where `compose.yaml` publishes the servers, and where a server listens without settings. */
+/** Where `compose.yaml` publishes the servers. */
 const COMPOSE_URL = 'http://localhost:8080'
-const LOCAL_URL = 'http://127.0.0.1:3000'
 
 type Question = Readonly<{
   /** In messages of `--yes`. */
@@ -37,7 +38,7 @@ const yesOrNo: ValueParser<string> = oneOf(['yes', 'no'])
 export function askByPrompt(prompt: Prompt, io: CommandIo): Ask {
   return async (question) => {
     const { text, defaultText, isSecret = false } = question
-    const shownDefault = isSecret ? 'as in the environment' : defaultText
+    const shownDefault = isSecret ? 'as before' : defaultText
     const suffix = defaultText === null ? '' : ` [${shownDefault}]`
     for (;;) {
       const answer = await prompt.ask(`${text}${suffix}: `, isSecret ? 'secret' : 'plain')
@@ -76,43 +77,46 @@ export async function askSetup(ask: Ask): Promise<Setup> {
 
 /** Ask whether existing files may be replaced. */
 export async function askToReplace(ask: Ask, files: readonly string[]): Promise<boolean> {
-  const text = `${files.join(', ')} ${files.length === 1 ? 'exists' : 'exist'} already. Replace, yes or no?`
+  const kept = files.includes('.env') ? ' (.env keeps its passwords and what is not asked)' : ''
+  const text = `${files.join(', ')} ${files.length === 1 ? 'exists' : 'exist'} already. Replace, yes or no${kept}?`
   return (await ask({ name: 'replace', text, parser: yesOrNo, defaultText: 'no' })) === 'yes'
 }
 
-/** Ask for the settings. The values of the environment are the default answers. */
-export async function askSettings(ask: Ask, setup: Setup, environment: Environment): Promise<Answers> {
+/** Ask for the settings. Those of before are the default answers. */
+export async function askSettings(ask: Ask, setup: Setup, settings: Environment): Promise<Answers> {
   const catalogUrl = await ask({
     name: 'VITRINE_CATALOG_URL',
     text: 'Address of the catalog API (empty: sample data, or your feeds)',
     parser: httpAddress,
-    defaultText: environment['VITRINE_CATALOG_URL'] || null,
+    defaultText: settings['VITRINE_CATALOG_URL'] || null,
   })
-  const catalogKey = catalogUrl === null ? null : await askKey(ask, environment)
+  const needsKey = catalogUrl !== null && !settings['VITRINE_CATALOG_KEY_FILE']
+  const catalogKey = needsKey ? await askKey(ask, settings) : settings['VITRINE_CATALOG_KEY'] || null
   const publicUrl = await ask({
     name: 'VITRINE_PUBLIC_URL',
-    text: `Public address of this server (empty: ${setup === 'compose' ? COMPOSE_URL : LOCAL_URL})`,
+    text: `Public address of this server (empty: ${toDefaultUrl(setup, settings)})`,
     parser: httpAddress,
-    defaultText: environment['VITRINE_PUBLIC_URL'] || null,
+    defaultText: settings['VITRINE_PUBLIC_URL'] || null,
   })
-  const databaseUrl = setup === 'compose' ? null : await askDatabase(ask, environment)
+  const databaseUrl =
+    setup === 'compose' ? settings['VITRINE_DATABASE_URL'] || null : await askDatabase(ask, settings)
   return { setup, catalogUrl, catalogKey, publicUrl, databaseUrl }
 }
 
-async function askKey(ask: Ask, environment: Environment): Promise<string | null> {
+async function askKey(ask: Ask, settings: Environment): Promise<string | null> {
   return ask({
     name: 'VITRINE_CATALOG_KEY',
     text: 'API key of the catalog (not shown)',
     parser: secretText,
-    defaultText: environment['VITRINE_CATALOG_KEY'] || null,
+    defaultText: settings['VITRINE_CATALOG_KEY'] || null,
     isRequired: true,
     isSecret: true,
   })
 }
 
-/** Ask for the address of PostgreSQL. Return `null` for SQLite, which has its default path. */
-async function askDatabase(ask: Ask, environment: Environment): Promise<string | null> {
-  const present = environment['VITRINE_DATABASE_URL'] ?? ''
+/** Ask for the address of the database. Return `null` for SQLite at its default path. */
+async function askDatabase(ask: Ask, settings: Environment): Promise<string | null> {
+  const present = settings['VITRINE_DATABASE_URL'] ?? ''
   const presentAddress = present.startsWith('postgres') ? present : null
   const kind = await ask({
     name: 'database',
@@ -120,7 +124,7 @@ async function askDatabase(ask: Ask, environment: Environment): Promise<string |
     parser: oneOf(['sqlite', 'postgresql']),
     defaultText: presentAddress === null ? 'sqlite' : 'postgresql',
   })
-  if (kind === 'sqlite') return null
+  if (kind === 'sqlite') return present.startsWith('sqlite') ? present : null
   return ask({
     name: 'VITRINE_DATABASE_URL',
     text: 'Address postgres://USER:PASSWORD@HOST:PORT/DATABASE (not shown)',
@@ -132,6 +136,13 @@ async function askDatabase(ask: Ask, environment: Environment): Promise<string |
 }
 
 /** The address of the server for its user. */
-export function toShownUrl({ setup, publicUrl }: Answers): string {
-  return publicUrl ?? (setup === 'compose' ? COMPOSE_URL : LOCAL_URL)
+export function toShownUrl({ setup, publicUrl }: Answers, settings: Environment): string {
+  return httpAddress.parse(publicUrl ?? '') ?? toDefaultUrl(setup, settings)
+}
+
+function toDefaultUrl(setup: Setup, settings: Environment): string {
+  if (setup === 'compose') return COMPOSE_URL
+  const host = settings['VITRINE_HOST'] || SETTINGS.VITRINE_HOST.defaultText
+  const port = settings['VITRINE_PORT'] || settings['PORT'] || SETTINGS.VITRINE_PORT.defaultText
+  return toLocalUrl(host, Number(port))
 }

@@ -69,13 +69,7 @@ describe('compose.yaml', () => {
 
   it('the file that vitrine init writes - has no errors, and mounts files beside it', () => {
     const folder = makeFolder()
-    const files = createFiles({
-      setup: 'compose',
-      catalogUrl: null,
-      catalogKey: null,
-      publicUrl: null,
-      databaseUrl: null,
-    })
+    const files = createFiles('compose', '')
     for (const { name, text } of files) writeFileSync(join(folder, name), text)
     const linter = new DCLinter({ rules: RULES, quiet: false, debug: false, exclude: [] })
     const results: Results = linter.lintFiles([join(folder, 'compose.yaml')], false)
