@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module'
-import { CompiledQuery, createQueryId } from 'kysely'
+import { type CompiledQuery, createQueryId } from 'kysely'
 import { expect, onTestFinished, test } from 'vitest'
 import { DEADLINE_FUNCTION } from '../../src/database/read-deadline.ts'
 import { openCopyDatabase } from '../../src/storage/copy-database.ts'
