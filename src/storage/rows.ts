@@ -64,13 +64,18 @@ export function toCanonicalProduct(product: Product, knownBrand: string | null =
   const drops = toDropsJson(product.drops)
   // Clean texts and JSON contain no line breaks, so different products never have the same text.
   const visibleText = `${title}\n${brand ?? ''}\n${images}\n${offers}${drops === null ? '' : `\n${drops}`}`
-  const digest = hash('sha256', visibleText, 'base64url')
+  const digest = hash('sha256', `${visibleText}${toDealFormat(sortedOffers)}`, 'base64url')
   const checkedAt = toCheckedAtJson(sortedOffers)
   return {
     content: { gtin, digest, title, brand, images, offers, checked_at: checkedAt, drops },
     imageUrl: product.images[0] ?? null,
     offers: sortedOffers,
   }
+}
+
+/** Return a text for the digest of a product that can have deals, so that the next walk adds `network_key` to earlier ones. */
+function toDealFormat(offers: readonly Offer[]): string {
+  return offers.some(({ oldPrice }) => oldPrice !== null) ? '\nnetwork_key' : ''
 }
 
 /** Return the stored properties of an offer. JSON omits `undefined`, so without a sale end the digest is that of earlier versions. */
@@ -145,6 +150,7 @@ export function toDealRows(
       currency: offer.currency,
       merchant_key: foldCase(offer.merchant),
       brand_key: foldCase(brand ?? ''),
+      network_key: foldCase(offer.network),
       search_text: searchText,
       is_in_stock: Number(deal.isInStock),
       is_best: Number(deal.isBest),

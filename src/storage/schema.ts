@@ -108,6 +108,8 @@ export type DealsTable = {
   /** Case-folded names. */
   merchant_key: string
   brand_key: string
+  /** `null` on a deal of an earlier version, until a walk or look-up writes it again. */
+  network_key: string | null
   search_text: string
   is_in_stock: number
   /** 1 for the product's best deal in its currency, among all offers and among offers in stock. */

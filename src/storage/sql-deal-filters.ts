@@ -30,7 +30,7 @@ type Condition = RawBuilder<SqlBool>
 
 /** A filter of a grid on one column. `isIndexed`: an index finds the matching deals. */
 type ColumnFilter = Readonly<{
-  column: 'brand_key' | 'merchant_key' | 'price_key' | 'is_in_stock' | 'offer'
+  column: 'brand_key' | 'merchant_key' | 'network_key' | 'price_key' | 'is_in_stock'
   isIndexed: boolean
   toCondition(column: RawBuilder<unknown>): Condition
 }>
@@ -62,7 +62,7 @@ export async function planDealQuery(
   const wordFilter = query.searchText === null ? null : await createWordFilter(database, copy, query)
   let rareFilter: DealPlan['rareFilter'] = wordFilter === null ? null : 'words'
   let lowestCount = wordFilter?.count ?? Infinity
-  for (const { column, isIndexed, toCondition } of listColumnFilters(database, query)) {
+  for (const { column, isIndexed, toCondition } of listColumnFilters(query)) {
     if (!isIndexed) continue
     // Count deals of all versions: the index does not contain the walk, and a rough count is enough.
     const count = await countUpToBound(
@@ -78,10 +78,7 @@ export async function planDealQuery(
   return { query, wordFilter, rareFilter: lowestCount <= RARE_DEALS ? rareFilter : null }
 }
 
-function listColumnFilters(
-  database: Kysely<CopyTables>,
-  query: Omit<DealQuery, 'channelId'>,
-): readonly ColumnFilter[] {
+function listColumnFilters(query: Omit<DealQuery, 'channelId'>): readonly ColumnFilter[] {
   const { brand, merchants, excluded, networks = null, maxPrice } = query
   const filters: ColumnFilter[] = []
   const add = (
@@ -92,14 +89,8 @@ function listColumnFilters(
   if (merchants.length > 0) add('merchant_key', true, (column) => sql`${column} in (${toKeys(merchants)})`)
   if (excluded.length > 0) add('merchant_key', false, (column) => sql`${column} not in (${toKeys(excluded)})`)
   if (maxPrice !== null) add('price_key', true, (column) => sql`${column} <= ${toPriceKey(maxPrice)}`)
-  if (networks !== null)
-    add('offer', false, (column) => sql`lower(${selectNetwork(database, column)}) in (${toKeys(networks)})`)
+  if (networks !== null) add('network_key', true, (column) => sql`${column} in (${toKeys(networks)})`)
   return filters
-}
-
-/** Select the network in the JSON of an offer. */
-function selectNetwork(database: Kysely<CopyTables>, offer: RawBuilder<unknown>): RawBuilder<string> {
-  return isPostgres(database) ? sql`(${offer}::json ->> 'network')` : sql`json_extract(${offer}, '$.network')`
 }
 
 function toKeys(names: readonly string[]): RawBuilder<unknown> {
@@ -155,21 +146,34 @@ export function createFilterCondition(
 ): Condition {
   const conditions: Condition[] = [
     sql`discount_percent >= ${query.minDiscountPercent}`,
-    createBestDealCondition(database, copy, query),
+    createBestDealCondition(copy, query),
   ]
-  for (const { column, isIndexed, toCondition } of listColumnFilters(database, query)) {
-    // Without a rare filter, scanning `deals_by_discount` is cheaper than any other index. A plus sign keeps SQLite from
-    // using an index for the column.
-    const canUseColumnIndex =
-      isPostgres(database) || column === 'is_in_stock' || (isIndexed && column === rareFilter)
-    const qualifiedColumn = sql.ref(`deals.${column}`)
-    conditions.push(toCondition(canUseColumnIndex ? qualifiedColumn : sql`+${qualifiedColumn}`))
-  }
+  const rareFilterOnSqlite = isPostgres(database) ? undefined : rareFilter
+  for (const filter of listColumnFilters(query))
+    conditions.push(createColumnCondition(filter, rareFilterOnSqlite))
   // Nearly every deal has a discount of at least 1 %, and a bound would keep SQLite from using another sort order's index.
-  if (query.minDiscountPercent > 1)
-    conditions.push(sql`ratio_key <= ${toLargestRatioKey(query.minDiscountPercent)}`)
+  if (query.minDiscountPercent > 1) {
+    const indexGuard = rareFilterOnSqlite ? sql`+` : sql``
+    conditions.push(sql`${indexGuard}ratio_key <= ${toLargestRatioKey(query.minDiscountPercent)}`)
+  }
   if (wordFilter !== null) conditions.push(wordFilter.toCondition(rareFilter === 'words'))
   return joinConditions(conditions)
+}
+
+/**
+ * Build the condition of one filter. `rareFilter`: for the choice of SQLite's index; `undefined` on PostgreSQL, which has
+ * statistics. Without a rare filter, scanning `deals_by_discount` is cheaper than any other index.
+ */
+function createColumnCondition(
+  { column, isIndexed, toCondition }: ColumnFilter,
+  rareFilter: DealPlan['rareFilter'] | undefined,
+): Condition {
+  const qualifiedColumn = sql.ref(`deals.${column}`)
+  if (rareFilter === undefined) return toCondition(qualifiedColumn)
+  // SQLite expects few deals in a currency, and would scan a covering index rather than use this one.
+  if (isIndexed && column === rareFilter) return sql`likelihood(${toCondition(qualifiedColumn)}, 0.01)`
+  // A plus sign keeps SQLite from using an index for the column.
+  return toCondition(sql`+${qualifiedColumn}`)
 }
 
 /** Build the condition of the filters that apply to all facets: stock, price and search text. */
@@ -178,7 +182,7 @@ export async function createCountCondition(
   copy: CopyView,
   query: DealQuery,
 ): Promise<Condition> {
-  const filters = listColumnFilters(database, { ...query, brand: null, merchants: [], excluded: [] })
+  const filters = listColumnFilters({ ...query, brand: null, merchants: [], excluded: [] })
   const conditions = filters.map(({ column, toCondition }) => toCondition(sql.ref(`deals.${column}`)))
   if (query.searchText !== null)
     conditions.push((await createWordFilter(database, copy, query)).toCondition(false))
@@ -193,7 +197,7 @@ function joinConditions(conditions: readonly Condition[]): Condition {
  * Build the condition that a deal is the best matching one of its product: either it is the best of all offers, or no better
  * offer matches. The latter needs offer filters or an ended sale of the product. `offer_index` breaks ties.
  */
-function createBestDealCondition(database: Kysely<CopyTables>, copy: CopyView, query: DealQuery): Condition {
+function createBestDealCondition(copy: CopyView, query: DealQuery): Condition {
   const isBest: Condition = query.isInStockOnly ? sql`deals.is_best_in_stock = 1` : sql`deals.is_best = 1`
   const { merchants, excluded, networks = null, maxPrice } = query
   const hasOfferFilters =
@@ -202,7 +206,7 @@ function createBestDealCondition(database: Kysely<CopyTables>, copy: CopyView, q
     ? sql`1 = 1`
     : sql`exists (select 1 from ${selectDealTable(query.evidence)} as ended
         where ended.product_id = deals.product_id and ended.sale_ends_ms <= ${copy.nowMs})`
-  const filters = listColumnFilters(database, { ...query, brand: null })
+  const filters = listColumnFilters({ ...query, brand: null })
   const otherPassesFilters = joinConditions(
     filters.map(({ column, toCondition }) => toCondition(sql.ref(`other.${column}`))),
   )

@@ -33,8 +33,8 @@ const WINDOW_DEALS = 3_000
 const WINDOW_CARDS = 1_000
 
 /** Columns that filters and orders use. */
-const WINDOW_COLUMNS = sql`id, product_id, gtin, currency, offer_index, merchant_key, brand_key, is_in_stock, is_best,
-  is_best_in_stock, discount_percent, ratio_key, price_key, saving_key, first_seen_ms, search_text`
+const WINDOW_COLUMNS = sql`id, product_id, gtin, currency, offer_index, merchant_key, brand_key, network_key, is_in_stock,
+  is_best, is_best_in_stock, discount_percent, ratio_key, price_key, saving_key, first_seen_ms, search_text`
 
 /** Find the deals of the current walk, one per product: its best deal that passes the filters. */
 export async function findDeals(
@@ -71,7 +71,7 @@ async function findIds(
   const isCovered = query.sort === 'discount' || query.sort === 'drop'
   if (rareFilter === null && (isCovered || isShortRead({ ...query, offset: 0 })))
     return findPage(deals, sql`${createDeadlineCondition(database)} and ${isVisible}`)
-  if (rareFilter === null && canUseWindow(query)) {
+  if (rareFilter === null && query.offset + query.limit <= WINDOW_CARDS) {
     const window = sql`(select ${WINDOW_COLUMNS} from ${deals} as deals where ${isVisible}
       order by ${toOrderBy(query.sort)} limit ${WINDOW_DEALS})`
     const ids = await findPage(window, sql`1 = 1`)
@@ -86,11 +86,6 @@ async function findIds(
     sql`${createDeadlineCondition(database)} and ${isVisibleMatch}`,
     !isPostgres(database),
   )
-}
-
-/** The window has no column with the network. */
-function canUseWindow({ networks = null, offset, limit }: DealQuery): boolean {
-  return networks === null && offset + limit <= WINDOW_CARDS
 }
 
 /** `shouldSort` keeps SQLite from reading the deals in the order of an index. */

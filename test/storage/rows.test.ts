@@ -150,6 +150,7 @@ describe('stored shape, deals', () => {
         currency: 'EUR',
         merchant_key: 'été shop',
         brand_key: 'lumen',
+        network_key: 'brightlink',
         search_text: 'lumen arc desk lamp lumen',
         is_in_stock: 1,
         is_best: 1,
@@ -239,13 +240,18 @@ const DAMAGED: readonly unknown[] = [
 const store = (drops: Product['drops']): ReturnType<typeof createStoredProduct>['content'] =>
   createStoredProduct({ ...makeProduct(), ...(drops && { drops }) }).content
 
-const DIGEST_WITHOUT_TIMES = 'm5K-9du8OQ5LZRHBXa9sOJ58fMMoxJDL6bsG_bHEBnA'
+const DIGEST_WITHOUT_TIMES = 'HKt-vllUGCMME78ysn2u7Uk1HbkJekogaYpM1uta_j0'
+const DIGEST_WITHOUT_NETWORK = 'm5K-9du8OQ5LZRHBXa9sOJ58fMMoxJDL6bsG_bHEBnA'
 const storeTimes = (...times: readonly Partial<Offer>[]): ReturnType<typeof createStoredProduct> =>
   createStoredProduct(makeProduct({ offers: times.map((over) => ({ ...SALE, ...over })) }))
 
 describe('times of offers', () => {
   test('no times - the digest is that of earlier versions', () => {
-    expect(storeTimes({}).content.digest).toBe(DIGEST_WITHOUT_TIMES)
+    expect(storeTimes({ oldPrice: null }).content.digest).toBe(DIGEST_WITHOUT_TIMES)
+  })
+
+  test('deal - the digest is not that of versions without network keys, so the next walk writes it again', () => {
+    expect(storeTimes({}).content.digest).not.toBe(DIGEST_WITHOUT_NETWORK)
   })
 
   test.each([

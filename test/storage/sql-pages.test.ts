@@ -58,7 +58,7 @@ async function readTables({ database }: CopyFixture): Promise<unknown> {
   const products = await sql`select gtin, digest, title, brand, search_text, images, offers, checked_at,
     until_walk from products order by gtin`.execute(database)
   const deals =
-    await sql`select d.gtin, d.offer_index, d.offer, d.offer_key, d.currency, d.merchant_key, d.brand_key,
+    await sql`select d.gtin, d.offer_index, d.offer, d.offer_key, d.currency, d.merchant_key, d.brand_key, d.network_key,
     d.search_text, d.is_in_stock, d.is_best, d.is_best_in_stock, d.discount_percent, d.ratio_key, d.price_key, d.saving_key,
     d.sale_ends_ms, d.until_walk, d.from_walk = p.from_walk as is_same from deals d join products p on p.id = d.product_id
     order by d.gtin, d.offer_index`.execute(database)
@@ -263,7 +263,7 @@ test('copy of an earlier version - has the grid indexes as soon as it is opened'
     name: string
   }>`select name from sqlite_master where name like 'deals_by_%' order by name`.execute(again.database)
   expect(rows.map(({ name }) => name)).toEqual(
-    ['brand', 'discount', 'drop', 'merchant', 'newest', 'price', 'saving'].map(
+    ['brand', 'discount', 'drop', 'merchant', 'network', 'newest', 'price', 'saving'].map(
       (order) => `deals_by_${order}`,
     ),
   )

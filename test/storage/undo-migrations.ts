@@ -4,8 +4,10 @@ import { isPostgres } from '../../src/database/is-postgres.ts'
 
 /** Remove what the migrations from 0012 on add, which are those from 0007 on in PostgreSQL. */
 export async function undoPriceHistory(database: Kysely<CopyTables>): Promise<void> {
-  await sql`drop index deals_by_drop`.execute(database)
-  await sql`alter table deals drop column drop_key`.execute(database)
+  for (const order of ['drop', 'discount', 'network'])
+    await sql`drop index if exists ${sql.ref(`deals_by_${order}`)}`.execute(database)
+  for (const column of ['drop_key', 'network_key'])
+    await sql`alter table deals drop column ${sql.ref(column)}`.execute(database)
   await sql`alter table walk_pages drop column merchants`.execute(database)
   for (const table of [
     'price_changes',

@@ -12,3 +12,7 @@ export const OBSERVED_DEAL_INDEXES: readonly string[] = Object.entries({
   observed_deals_by_brand: 'copy_id, currency, brand_key',
   observed_deals_by_merchant: 'copy_id, currency, merchant_key',
 }).map(([name, columns]) => `create index if not exists ${name} on observed_deals (${columns})`)
+
+/** Added by a later migration. */
+export const OBSERVED_NETWORK_INDEX = `create index if not exists observed_deals_by_network
+  on observed_deals (copy_id, currency, network_key)`

@@ -1,6 +1,6 @@
 import type { Kysely, Migration } from 'kysely'
 import { ID, FILLFACTOR, TEXT, runStatements } from '../../database/postgres-statements.ts'
-import { OBSERVED_DEAL_INDEXES } from './observed-deal-indexes.ts'
+import { OBSERVED_DEAL_INDEXES, OBSERVED_NETWORK_INDEX } from './observed-deal-indexes.ts'
 import { addPictureHashes } from './picture-hashes.ts'
 
 /** Migrations of a PostgreSQL copy by name, applied in name order. Never change a released one. */
@@ -144,6 +144,13 @@ export const POSTGRES_COPY_MIGRATIONS: Readonly<Record<string, Migration>> = {
       add column if not exists new_widget_rows integer not null default 0,
       add column if not exists new_click_rows integer not null default 0`,
     'create index if not exists widget_counts_by_sub on widget_counts (copy_id, sub, day)',
+  ]),
+  // SQLite's 0016.
+  '0011-networks': toMigration([
+    `alter table deals add column if not exists network_key ${TEXT}`,
+    `alter table observed_deals add column if not exists network_key ${TEXT}`,
+    'create index if not exists deals_by_network on deals (copy_id, currency, network_key)',
+    OBSERVED_NETWORK_INDEX,
   ]),
 }
 

@@ -1,7 +1,7 @@
 import { type Kysely, type Migration, sql } from 'kysely'
 import { addPictureHashes } from './picture-hashes.ts'
-import { OBSERVED_DEAL_INDEXES } from './observed-deal-indexes.ts'
-import { CREATE_DROP_INDEX, createFirstDealIndexes } from '../sqlite-deal-indexes.ts'
+import { OBSERVED_DEAL_INDEXES, OBSERVED_NETWORK_INDEX } from './observed-deal-indexes.ts'
+import { CREATE_DROP_INDEX, CREATE_NETWORK_INDEXES, createFirstDealIndexes } from '../sqlite-deal-indexes.ts'
 import { createSearchIndex, createDeferrableWordTrigger } from '../sqlite-search-index.ts'
 
 /** Migrations of a SQLite copy by name, applied in name order. Never change a released one. */
@@ -157,6 +157,13 @@ export const COPY_MIGRATIONS: Readonly<Record<string, Migration>> = {
     'alter table count_days add column new_widget_rows integer not null default 0',
     'alter table count_days add column new_click_rows integer not null default 0',
     'create index widget_counts_by_sub on widget_counts (copy_id, sub, day)',
+  ]),
+  // Networks of deals, filled by the next walk.
+  '0016-networks': toMigration([
+    'alter table deals add column network_key text',
+    'alter table observed_deals add column network_key text',
+    ...CREATE_NETWORK_INDEXES,
+    OBSERVED_NETWORK_INDEX,
   ]),
 }
 

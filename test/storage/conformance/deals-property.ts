@@ -15,7 +15,7 @@ const price = fc
 const offer: fc.Arbitrary<Offer> = fc
   .record({
     merchant: fc.constantFrom('Kopje', 'KOPJE', 'Zaal', 'Ärger', 'alpha'),
-    network: fc.constantFrom('a', 'B', 'b'),
+    network: fc.constantFrom('a', 'B', 'b', 'Ämazon', 'ÅWIN', 'İstanbul'),
     price,
     oldPrice: fc.option(price),
     currency: fc.constantFrom('EUR', 'EUR', 'EUR', 'USD'),
@@ -44,7 +44,7 @@ export const dealQuery: fc.Arbitrary<DealQuery> = fc
     isInStockOnly: fc.boolean(),
     merchants: fc.constantFrom([], [], ['kopje'], ['ärger', 'ZAAL']),
     excluded: fc.constantFrom([], [], ['Kopje'], ['alpha', 'nobody']),
-    networks: fc.constantFrom(null, null, ['a'], ['b', 'c']),
+    networks: fc.constantFrom(null, null, ['a'], ['b', 'c'], ['ämazon', 'i\u0307stanbul'], ['åwin']),
     minDiscountPercent: fc.constantFrom(1, 1, 20, 50),
     maxPrice: fc.constantFrom(null, null, '6', '6.3333'),
     brand: fc.constantFrom(null, null, 'lumen'),

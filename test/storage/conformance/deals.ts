@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Offer, Product } from '../../../src/catalog/contract.ts'
+import { foldCase } from '../../../src/offers/text.ts'
 import { makeParsedOffer, makeProduct, toGtin } from '../../helpers/products.ts'
 import {
   CHANNEL,
@@ -138,6 +139,18 @@ export function describeDeals(subject: Subject): void {
       expect(await readGrid(copy, { networks: ['trade', 'awin'] })).toEqual(['kettle', 'bench'])
       const [kettle] = await copy.findDeals(makeQuery({ networks }))
       expect(kettle?.offer.merchant).toBe('Kopje')
+    })
+
+    test('networks - links with half a surrogate pair, names outside ASCII - find the deals', async () => {
+      const affiliateUrl = 'https://links.example/\ud83d'
+      const networks = ['Ämazon', 'ÅWIN', 'İstanbul']
+      await walkAll(
+        copy,
+        networks.map((network) => makeSale(network, [{ network, affiliateUrl }])),
+        100,
+      )
+      for (const network of networks)
+        expect(await readGrid(copy, { networks: [foldCase(network)] })).toEqual([network])
     })
 
     test('equal offers of two shops - with and without a filter - the card shows the same one', async () => {
