@@ -204,6 +204,16 @@ export const elementsSuite = defineSuite('elements', (engine) => {
     expect(await readShown(page)).toMatchObject({ frames: 0, isContentShown: true })
   })
 
+  test('server that is not http or https - no frame, and its script does not run', async () => {
+    const page = await openPage(engine, toElement('1') + SCRIPT)
+    await waitUntil(page, IS_OPEN)
+    for (const scheme of ['javascript', ' JavaScript', 'data', 'vbscript']) {
+      await run(page, `element.setAttribute('server', "${scheme}://x/%0Aparent.document.title='XSS';//")`)
+      expect(await readShown(page)).toMatchObject({ frames: 0, isContentShown: true })
+    }
+    expect(await page.evaluate('document.title')).toBe('Article')
+  })
+
   test('click in a frame - an event on the element', async () => {
     const page = await openPage(engine, toElement('5') + SCRIPT)
     await waitUntil(page, 'clicks.length > 0')
