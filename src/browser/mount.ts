@@ -30,6 +30,8 @@ export function mount(
   const { minHeight } = element.style
   const { origin } = new URL(address)
   let timer = 0
+  /** The window that has answered; a frame that is moved in the document gets another one. */
+  let answered: MessageEventSource | null = null
 
   if (reservedPx) element.style.minHeight = `${reservedPx}px`
 
@@ -48,10 +50,11 @@ export function mount(
     if (source !== frame.contentWindow || from !== origin || data?.vitrine !== PROTOCOL_VERSION) return
     const { type } = data
     const heightPx = toHeightPx(data)
-    if (type === 'ready') scrollToTop(frame)
+    if (type === 'ready') scrollToTop(frame, answered)
     if (type === 'click') dispatchClick(element, data)
     if (type === 'hidden' || heightPx !== undefined) {
       show(heightPx)
+      answered = source
       onAnswer?.(heightPx)
     }
   }
@@ -104,7 +107,7 @@ function toHeightPx(message: FrameMessage): number | undefined {
   return typeof value === 'number' && value >= 0 ? Math.min(Math.ceil(value), MAX_HEIGHT_PX) : undefined
 }
 
-/** "ready" from an open frame means another page of deals. */
-function scrollToTop(frame: HTMLIFrameElement): void {
-  if (frame.style.visibility === 'visible' && frame.getBoundingClientRect().top < 0) frame.scrollIntoView()
+/** Another "ready" from the same window means another page of deals. */
+function scrollToTop(frame: HTMLIFrameElement, answered: MessageEventSource | null): void {
+  if (frame.contentWindow === answered && frame.getBoundingClientRect().top < 0) frame.scrollIntoView()
 }

@@ -51,6 +51,22 @@ test.each([
   expect(await fetchFragment('where-to-buy', Object.assign(attributes, change))).toBe('')
 })
 
+test.each([
+  "javascript://x/%0Aparent.document.title='XSS';//",
+  ' JavaScript://x/%0A1;//',
+  'java\nscript://x/%0A1;//',
+  'data://text/html,box',
+  'data:text/html,box',
+  'vbscript://x/',
+  'blob:https://widgets.example/1',
+  'file:///var/box',
+  'httpx://widgets.example',
+])('server %j - no request', async (server) => {
+  const request = vi.spyOn(globalThis, 'fetch').mockResolvedValue(new Response('box'))
+  expect(await fetchFragment('where-to-buy', { server, channel: CHANNEL, gtin: '1' })).toBe('')
+  expect(request).not.toHaveBeenCalled()
+})
+
 test('fetchFragment - no response within a second - an empty text', async () => {
   const { origin, responses } = await startWidgets()
   responses.set(`/fragments/${CHANNEL}/where-to-buy/1`, toHtmlResponse('box'))

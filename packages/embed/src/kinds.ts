@@ -10,10 +10,12 @@ export const KINDS = {
 export type ElementName = keyof typeof KINDS
 
 /**
- * Return the address of a widget on the server of its attribute `server`; `undefined` if an attribute is missing. @throws
- * TypeError, URIError for an invalid server or half a surrogate pair in an attribute
+ * Return the address of a widget on the server of its attribute `server`; `undefined` if an attribute is missing, or the server
+ * is not http: or https:. @throws TypeError, URIError for an invalid server or half a surrogate pair in an attribute
  */
 export function toServerAddress(surface: 'embeds' | 'fragments', read: ReadAttribute): string | undefined {
   const server = read('server')
-  return server ? toAddress(server.replace(/\/?$/, `/${surface}/`), read) : undefined
+  const address = server ? toAddress(server.replace(/\/?$/, `/${surface}/`), read) : ''
+  // As the source of a frame, `javascript:` runs in the page.
+  return address && /^https?:/.test(address) ? address : undefined
 }

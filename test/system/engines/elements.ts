@@ -33,6 +33,7 @@ beforeAll(async () => {
     '/where-to-buy/5',
     `${toMessage('height', 'heightPx: 90')}; ${toMessage('click', "merchant: 'Kopje', gtin: '00000000000005', position: 2, sub: null")}`,
   )
+  put('/where-to-buy/6', `${toMessage('ready')}; ${toMessage('height', 'heightPx: 600')}`)
   // The server is down.
   widgets.responses.set(`${PREFIX}/embeds/${CHANNEL}/where-to-buy/3`, null)
 })
@@ -170,6 +171,25 @@ export const elementsSuite = defineSuite('elements', (engine) => {
     expect(await readShown(page)).toEqual({ frames: 1, heightPx: 320, isContentShown: false })
   })
 
+  test('moved while the reader is below its top - the page does not scroll', async () => {
+    const page = await openPage(
+      engine,
+      `<main></main>${toElement('6')}<p style="height:3000px"></p>${SCRIPT}`,
+      "'unsafe-inline'",
+    )
+    await waitUntil(page, IS_OPEN)
+    await run(
+      page,
+      `frame = ${FRAME}
+       isReloaded = false
+       addEventListener('message', ({ data }) => { isReloaded ||= data.type === 'height' })
+       scrollTo(0, 350)
+       document.querySelector('main').append(element)`,
+    )
+    await waitUntil(page, 'isReloaded')
+    expect(await page.evaluate(`[${FRAME} === frame, scrollY]`)).toEqual([true, 350])
+  })
+
   test('elements before and after the script, by the parser and by scripts, and the script twice - one frame each', async () => {
     const page = await openPage(
       engine,
@@ -202,6 +222,16 @@ export const elementsSuite = defineSuite('elements', (engine) => {
     await waitUntil(page, IS_OPEN)
     await run(page, 'element.removeAttribute("gtin")')
     expect(await readShown(page)).toMatchObject({ frames: 0, isContentShown: true })
+  })
+
+  test('server that is not http or https - no frame, and its script does not run', async () => {
+    const page = await openPage(engine, toElement('1') + SCRIPT)
+    await waitUntil(page, IS_OPEN)
+    for (const scheme of ['javascript', ' JavaScript', 'data', 'vbscript']) {
+      await run(page, `element.setAttribute('server', "${scheme}://x/%0Aparent.document.title='XSS';//")`)
+      expect(await readShown(page)).toMatchObject({ frames: 0, isContentShown: true })
+    }
+    expect(await page.evaluate('document.title')).toBe('Article')
   })
 
   test('click in a frame - an event on the element', async () => {
