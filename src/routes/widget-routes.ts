@@ -278,7 +278,8 @@ function createProductCounter(
   return (request, sub) => {
     if (productStates.length === 0 || !isCountedRequest(request, surface, publicUrl)) return
     for (const { gtin, state } of productStates)
-      coverage.countWidget({ channelId: channel.id, gtin, sub: sub ?? '', state })
+      if (state !== 'other-network')
+        coverage.countWidget({ channelId: channel.id, gtin, sub: sub ?? '', state })
   }
 }
 
@@ -326,11 +327,8 @@ function toWidgetHeaders({ config }: Context, widget: AnyWidget, isShown: boolea
 }
 
 /** Explain to the author of the page what is not shown; `null`: nothing. */
-function findReason({ address, missingReason, hiddenReason }: AnyWidget, isShown: boolean): string | null {
-  const reason = isShown ? missingReason : hiddenReason
-  return reason !== null && address.surface === 'mail'
-    ? `${reason} Newsletters show only the networks in VITRINE_MAIL_NETWORKS.`
-    : reason
+function findReason({ missingReason, hiddenReason }: AnyWidget, isShown: boolean): string | null {
+  return isShown ? missingReason : hiddenReason
 }
 
 function createWidgetErrorHandler(context: Context, details: SurfaceDetails): ErrorRequestHandler {
