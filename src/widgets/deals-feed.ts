@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import type { Channel } from '../catalog/contract.ts'
+import { foldCase } from '../offers/text.ts'
 import type { WidgetAddress } from './address.ts'
 import { getLocalization } from './locales/index.ts'
 import { getDefaultHeading } from './view-parts.ts'
@@ -39,7 +40,8 @@ export function toDealsFeedView(
 
 function toEntry(deal: DealView, channelId: string) {
   return {
-    id: `urn:uuid:${toUuid(`${channelId} ${deal.gtin} ${deal.id}`)}`,
+    /** The same for all networks and spellings of a shop. */
+    id: `urn:uuid:${toUuid(`${channelId} ${deal.gtin} ${foldCase(deal.countedMerchant)}`)}`,
     /** Without the price, which readers of feeds keep. */
     title: `${deal.title} – ${deal.merchant}`,
     updated: deal.firstSeen,
