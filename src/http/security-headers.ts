@@ -67,6 +67,15 @@ export const crossOriginHeaders: Readonly<Record<string, string>> = {
   'X-XSS-Protection': '0',
 }
 
+/** Headers of data that any site may read. */
+export const dataHeaders: Readonly<Record<string, string>> = {
+  ...crossOriginHeaders,
+  'Access-Control-Allow-Origin': '*',
+  'Content-Security-Policy': emptyPolicy,
+  'X-Robots-Tag': 'noindex',
+  Vary: 'Accept-Encoding',
+}
+
 export function createCrossOriginHeaders(
   extraHeaders: Readonly<Record<string, string>> = {},
 ): RequestHandler {

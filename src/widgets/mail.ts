@@ -2,7 +2,7 @@ import { parseUrl } from '../lib/urls.ts'
 import { type AccentColours, toAccentColours } from './accent.ts'
 import { getLocalization } from './locales/index.ts'
 import type { CommonOptions } from './options.ts'
-import type { BoxView, DealView, GridView, OfferView, PicksView } from './view-models.ts'
+import type { AnyView, BoxView, DealView, OfferView } from './view-models.ts'
 
 type Colours = AccentColours & Readonly<Record<'surface' | 'ink' | 'quiet' | 'hairline' | 'edge', string>>
 
@@ -46,7 +46,6 @@ type MailProduct = MailTitle &
     merchantText: string
     isFilled: boolean
   }>
-type AnyView = BoxView | PicksView | GridView
 
 /** Build the view of a widget for a newsletter: the same offers in the same order as on a page, without what is folded there. */
 export function toMailView(

@@ -120,13 +120,29 @@ describe('feed of deals', () => {
     expect(headers).toMatchObject({ 'cache-control': 'no-store', 'vitrine-state': 'unavailable' })
   })
 
+  test('no copy yet - the feed has the id, language and heading of the address', async () => {
+    const query = '?locale=de&limit=5&heading=Angebote+heute'
+    const read = async (harness: Parameters<typeof fetchPath>[0]) => {
+      const { headers, text } = await fetchPath(harness, `${FEED}${query}`)
+      const { id, self, title } = readAtom(text).feed
+      return { state: headers['vitrine-state'], id, self, title: title?.split(' – ')[0] }
+    }
+    const shown = await read(await startStockedHarness([makeDeal(toGtin(1), '50')]))
+    const failed = await read(await startHarness())
+    expect(shown).toMatchObject({ state: 'shown', title: 'Angebote heute' })
+    expect(failed).toEqual({ ...shown, state: 'unavailable' })
+  })
+
   test('other widgets, and other addresses below the prefix - 404', async () => {
     const harness = await startHarness()
     for (const path of [
       `/feeds/${CHANNEL_ID}/deals`,
       `/feeds/${CHANNEL_ID}/where-to-buy/${toGtin(1)}`,
       '/feeds',
-    ])
-      expect((await fetchPath(harness, path)).status).toBe(404)
+    ]) {
+      const { status, headers, text } = await fetchPath(harness, path)
+      expect([status, headers['content-type']]).toEqual([404, 'text/plain; charset=utf-8'])
+      expect(text).toMatch(/^Vitrine: \w/)
+    }
   })
 })
