@@ -1,7 +1,7 @@
-import { parseUrl } from '../lib/urls.ts'
 import { type AccentColours, toAccentColours } from './accent.ts'
 import { getLocalization } from './locales/index.ts'
 import type { CommonOptions } from './options.ts'
+import { isSvg } from './picture.ts'
 import type { AnyView, BoxView, DealView, OfferView } from './view-models.ts'
 
 type Colours = AccentColours & Readonly<Record<'surface' | 'ink' | 'quiet' | 'hairline' | 'edge', string>>
@@ -56,7 +56,9 @@ export function toMailView(
   const { texts } = getLocalization(locale)
   const { terms, formerPrice, checkedAt, coverage } = notices
   const isBox = 'offers' in view
+  const offers = isBox ? view.offers : []
   const products = listProducts(view, locale)
+  const shownOffers = [...offers, ...products.map(({ offer }) => offer)]
   return {
     lang: wrapper.lang,
     dir: wrapper.dir,
@@ -69,12 +71,14 @@ export function toMailView(
     lowestLabel: texts.lowestPrice,
     /** The product that the offers are of; without any, `products` have their own. */
     main: isBox ? toMainTitle(view) : { title: null, brand: null, pictureUrl: null },
-    offers: isBox ? view.offers : [],
+    offers,
     products,
     /** Whether products without a picture keep its space. */
     hasPictures: products.some(({ pictureUrl }) => pictureUrl !== null),
-    /** What a struck price is; `null` without any. */
-    formerPrice,
+    /** What a struck price is; `null` without any. Folded offers are not shown. */
+    formerPrice: shownOffers.some(({ price }) => price !== null && price.oldPrice !== null)
+      ? formerPrice
+      : null,
     notices: [
       texts.pricesAtSending,
       ...terms,
@@ -129,5 +133,5 @@ function listProducts(view: AnyView, locale: string): readonly MailProduct[] {
 /** Return the address of the picture; `null`: none is shown. Gmail shows no SVG. */
 function findPictureUrl({ head }: AnyView['header'], picture: DealView['picture']): string | null {
   if (head !== 'full' || picture === null) return null
-  return /\.svg$/i.test(parseUrl(picture.src)?.pathname ?? '') ? null : picture.src
+  return isSvg(picture.src) ? null : picture.src
 }

@@ -10,6 +10,13 @@ const FEED = `/feeds/${CHANNEL_ID}/deals.atom`
 const makeDeal = (gtin: string, price: string, title = 'Lumen Arc') =>
   makeWireProduct({ gtin, title, offers: [makeWireOffer({ price, old_price: '100' })] })
 
+const makeOf = (network: string, name: string) => [
+  makeWireProduct({
+    gtin: toGtin(1),
+    offers: [makeWireOffer({ network, merchant: { name }, price: '50', old_price: '100' })],
+  }),
+]
+
 const ENTRY_RULES = { published: /Z$/, content: /We may earn a commission.*Prices checked on/s }
 
 describe('feed of deals', () => {
@@ -48,12 +55,6 @@ describe('feed of deals', () => {
   })
 
   test('another network or spelling of the shop - the entry keeps its id', async () => {
-    const makeOf = (network: string, name: string) => [
-      makeWireProduct({
-        gtin: toGtin(1),
-        offers: [makeWireOffer({ network, merchant: { name }, price: '50', old_price: '100' })],
-      }),
-    ]
     const harness = await startStockedHarness(makeOf('awin', 'Kopje'))
     const readIds = async () => readAtom((await fetchPath(harness, FEED)).text).entries.map(({ id }) => id)
     const ids = await readIds()

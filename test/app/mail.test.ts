@@ -218,6 +218,19 @@ describe('networks', () => {
 })
 
 describe('response', () => {
+  test.each([`where-to-buy/${toGtin(0)}`, `picks/${toGtin(0)},${toGtin(1)}`])(
+    '%s - the first picture that is no SVG',
+    async (path) => {
+      const images = ['a.svg', 'b.jpg', 'c.png'].map((name) => ({ url: `https://pics.example/${name}` }))
+      const offers = [makeWireOffer({ network: 'alpha' })]
+      const products = [0, 1].map((index) => makeWireProduct({ gtin: toGtin(index), images, offers }))
+      const harness = await startStockedHarness(products, { settings: SETTINGS })
+      const { text } = await fetchPath(harness, `/mail/${CHANNEL_ID}/${path}`)
+      expect(text).toContain('src="https://pics.example/b.jpg"')
+      expect(text).not.toMatch(/a\.svg|c\.png/)
+    },
+  )
+
   test('box - one table, with prices at sending time, and not for search engines', async () => {
     const harness = await startStockedHarness([makeProductOnSale()], {
       settings: { VITRINE_MAIL_NETWORKS: 'brightlink' },
