@@ -57,7 +57,7 @@ export function toFragmentPolicy(sources: PageSources): string {
 }
 
 /** Policy of responses that are no pages. */
-export const emptyPolicy = "default-src 'none'; frame-ancestors 'none'"
+const emptyPolicy = "default-src 'none'; frame-ancestors 'none'"
 
 /** Headers of responses that other sites load. The content security policy controls framing. */
 export const crossOriginHeaders: Readonly<Record<string, string>> = {
