@@ -80,11 +80,13 @@ export async function runServe(command: CommandContext): Promise<void> {
       try {
         await Promise.all([listener.stop(drainMs), context.walks.stop()])
       } finally {
-        await Promise.all([context.dispose(), stopTracing(command, listener)])
+        await context.dispose()
       }
     }
   } finally {
     await listener.stop()
+    // Last, because it may end the process: the counts are stored by then.
+    await stopTracing(command, listener)
   }
 }
 

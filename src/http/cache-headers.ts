@@ -96,7 +96,7 @@ export function toCacheTags(
 
 const CHANNEL_PATH = /^\/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\//i
 
-/** Return the channel id in a path below `/fragments` or `/embeds`, in lower case; `null`: no UUID. The channel may not exist. */
+/** Return the channel id in a path below the prefix of a surface, in lower case; `null`: no UUID. The channel may not exist. */
 export function findChannelId(path: string): string | null {
   return CHANNEL_PATH.exec(path)?.[1]?.toLowerCase() ?? null
 }

@@ -165,7 +165,7 @@ export function toEtagOfSub(etag: string | null, sub: string | null): string | n
   return etag === null || sub === null ? etag : `${etag.slice(0, -1)}.${sub}"`
 }
 
-/** Return the body of a response. One with the id of a placement is compressed anew; only embeds are compressed. */
+/** Return the body of a response. One with the id of a placement is compressed anew. Fragments and newsletters are not compressed. */
 function toBody(
   { template, gzip, br }: WidgetBodies,
   sub: string | null,

@@ -57,7 +57,7 @@ export function toFragmentPolicy(sources: PageSources): string {
 }
 
 /** Policy of responses that are no pages. */
-export const emptyPolicy = "default-src 'none'; frame-ancestors 'none'"
+const emptyPolicy = "default-src 'none'; frame-ancestors 'none'"
 
 /** Headers of responses that other sites load. The content security policy controls framing. */
 export const crossOriginHeaders: Readonly<Record<string, string>> = {
@@ -65,6 +65,15 @@ export const crossOriginHeaders: Readonly<Record<string, string>> = {
   'Referrer-Policy': 'no-referrer',
   'X-Content-Type-Options': 'nosniff',
   'X-XSS-Protection': '0',
+}
+
+/** Headers of data that any site may read. */
+export const dataHeaders: Readonly<Record<string, string>> = {
+  ...crossOriginHeaders,
+  'Access-Control-Allow-Origin': '*',
+  'Content-Security-Policy': emptyPolicy,
+  'X-Robots-Tag': 'noindex',
+  Vary: 'Accept-Encoding',
 }
 
 export function createCrossOriginHeaders(

@@ -60,15 +60,19 @@ export function createTracing({ clock, logger }: TracingOptions, protocol: Trace
   const requests = new AsyncLocalStorage<Context>()
   return {
     traceRequests(listener, publicUrl) {
-      const { protocol, hostname } = new URL(publicUrl)
+      const { protocol, hostname, pathname } = new URL(publicUrl)
+      const prefix = pathname.replace(/\/$/, '')
       const serverAttributes = { 'url.scheme': protocol.slice(0, -1), 'server.address': hostname }
       return (request, response) => {
         const path = toPath(request.url)
-        if (HEALTH_PATHS.has(path)) return listener(request, response)
+        // A proxy may remove the prefix of the public address, or not.
+        const paths =
+          prefix !== '' && path.startsWith(`${prefix}/`) ? [path, path.slice(prefix.length)] : [path]
+        if (paths.some((one) => HEALTH_PATHS.has(one.toLowerCase()))) return listener(request, response)
         const attributes = { ...serverAttributes, ...toRequestAttributes(request, path) }
         const parent = toRemoteContext(request.headers['traceparent'])
         const span = tracer.startSpan(toMethod(request), { kind: SpanKind.SERVER, attributes }, parent)
-        if (span.isRecording()) recordResponse(span, { request, response, path })
+        if (span.isRecording()) recordResponse(span, { request, response, paths })
         requests.run(trace.setSpan(parent, span), () => listener(request, response))
       }
     },
@@ -143,13 +147,18 @@ function toCallAttributes({ url, template }: TracedCall): Attributes {
   }
 }
 
-type TracedResponse = Readonly<{ request: IncomingMessage; response: ServerResponse; path: string }>
+/** `paths`: the path of the request, and without the prefix of the public address. */
+type TracedResponse = Readonly<{
+  request: IncomingMessage
+  response: ServerResponse
+  paths: readonly string[]
+}>
 
 /** End the span with the response. */
-function recordResponse(span: Span, { request, response, path }: TracedResponse): void {
+function recordResponse(span: Span, { request, response, paths }: TracedResponse): void {
   const readCacheStatus = watchCacheStatus(response)
   response.once('close', () => {
-    const route = toRoute(request, path)
+    const route = toRoute(request, paths)
     if (route !== undefined)
       span.updateName(`${toMethod(request)} ${route}`).setAttribute('http.route', route)
     if (response.headersSent) span.setAttribute('http.response.status_code', response.statusCode)
@@ -165,11 +174,13 @@ function setError(span: Span, type: string): void {
   span.setAttribute('error.type', type).setStatus({ code: SpanStatusCode.ERROR })
 }
 
+const WIDGET_PATH =
+  /^\/(fragments|embeds|data|mail|feeds)\/[^/]+\/(where-to-buy|picks|deals(?:\.atom)?)(?:\/.*)?$/is
+
 /** Return the address with names in place of ids: a cached widget is sent before Express chooses the route. */
-function toRoute(request: IncomingMessage, path: string): string | undefined {
-  const widget =
-    /^\/(fragments|embeds|data|mail|feeds)\/[^/]+\/(where-to-buy|picks|deals(?:\.atom)?)(?=\/|$)/.exec(path)
-  if (widget !== null) return `/${widget[1]}/:channel/${widget[2]}`
+function toRoute(request: IncomingMessage, paths: readonly string[]): string | undefined {
+  const widgetPath = paths.find((path) => WIDGET_PATH.test(path))
+  if (widgetPath !== undefined) return widgetPath.toLowerCase().replace(WIDGET_PATH, '/$1/:channel/$2')
   const route: unknown = (request as { route?: { path?: unknown } }).route?.path
   return typeof route === 'string' ? route : undefined
 }

@@ -78,10 +78,26 @@ function provideEnvironment(environment: Environment): void {
     if (name.startsWith('OTEL_') && value !== undefined) process.env[name] ??= value
 }
 
-/** Keep the collector's keys out of the log. */
+/** Names of headers with credentials. Values of others, such as the name of a tenant, may be words of ordinary log lines. */
+const CREDENTIAL_NAME = /auth|key|token|secret|pass|credential|cookie/i
+
+/** Keep the collector's keys out of the log, percent-encoded and decoded, also without a scheme such as "Bearer". */
 function redactHeaders(environment: Environment): void {
-  for (const name of ['OTEL_EXPORTER_OTLP_HEADERS', 'OTEL_EXPORTER_OTLP_TRACES_HEADERS']) {
-    for (const pair of environment[name]?.split(',') ?? [])
-      redactInLog(pair.slice(pair.indexOf('=') + 1).trim())
+  for (const variable of ['OTEL_EXPORTER_OTLP_HEADERS', 'OTEL_EXPORTER_OTLP_TRACES_HEADERS']) {
+    for (const pair of environment[variable]?.split(',') ?? []) {
+      const [name = '', ...rest] = pair.split('=')
+      const value = rest.join('=').trim()
+      if (!CREDENTIAL_NAME.test(name)) continue
+      const decoded = decodePercent(value)
+      for (const text of [value, decoded, decoded.replace(/^\S+\s+/, '')]) redactInLog(text)
+    }
+  }
+}
+
+function decodePercent(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
   }
 }

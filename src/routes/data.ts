@@ -1,6 +1,6 @@
 import type { Router } from 'express'
 import type { Context } from '../context.ts'
-import { crossOriginHeaders, emptyPolicy } from '../http/security-headers.ts'
+import { dataHeaders } from '../http/security-headers.ts'
 import type {
   DealsData,
   DealsJson,
@@ -10,15 +10,16 @@ import type {
   WhereToBuyData,
   WhereToBuyJson,
 } from '../widgets/json-types.ts'
+import type { AnyView } from '../widgets/view-models.ts'
 import { toBoxJson, toDealsJson, toPicksJson } from '../widgets/json.ts'
 import {
-  type AnyView,
   type AnyWidget,
   type SurfaceDetails,
   WIDGET_PATHS,
   createClosedRouter,
   createWidgetRouter,
   encodeTemplate,
+  toWeakEtag,
 } from './widget-routes.ts'
 
 /** Readers of the data need to know that the next request may succeed. */
@@ -26,20 +27,13 @@ const UNAVAILABLE_REASON = 'The data cannot be read now. Keep the last copy, and
 
 /** Create the routes `/data/…`: the views of the widgets as JSON. Data that are hidden or unavailable are no error. */
 export function createDataRouter(context: Context): Router {
-  const headers = {
-    ...crossOriginHeaders,
-    'Access-Control-Allow-Origin': '*',
-    'Content-Security-Policy': emptyPolicy,
-    'X-Robots-Tag': 'noindex',
-    Vary: 'Accept-Encoding',
-  }
   const details: SurfaceDetails = {
     surface: 'data',
     prefix: '/data',
     paths: WIDGET_PATHS,
     contentType: 'application/json; charset=utf-8',
-    toHeaders: () => headers,
-    toEtag: (digest) => `W/"${digest}"`,
+    toHeaders: () => dataHeaders,
+    toEtag: toWeakEtag,
     render: (view, widget) => encodeTemplate(toJsonText(view, widget)),
     renderFailure({ state, body, message }) {
       const reason = message ?? UNAVAILABLE_REASON
@@ -63,11 +57,11 @@ function toJsonText(view: AnyView | undefined, widget: AnyWidget): string {
   const json: WhereToBuyData | PicksData | DealsData =
     view === undefined
       ? { state: 'hidden', isTemporary: false, reason: widget.hiddenReason }
-      : toShownJson(view, widget.missingReason)
+      : toViewJson(view, widget.missingReason)
   return JSON.stringify(json)
 }
 
-function toShownJson(view: AnyView, reason: string | null): WhereToBuyJson | PicksJson | DealsJson {
+function toViewJson(view: AnyView, reason: string | null): WhereToBuyJson | PicksJson | DealsJson {
   if ('deals' in view) return toDealsJson(view, reason)
   return 'products' in view ? toPicksJson(view, reason) : toBoxJson(view, reason)
 }

@@ -5,16 +5,16 @@ import { listFrameAncestors, crossOriginHeaders, toEmbedPolicy } from '../http/s
 import { getLocalization } from '../widgets/locales/index.ts'
 import type { CommonOptions } from '../widgets/options.ts'
 import { getDefaultHeading, listStyles } from '../widgets/view-parts.ts'
-import type { EmbedView } from '../widgets/view-models.ts'
+import type { AnyView, EmbedView } from '../widgets/view-models.ts'
 import { createSubSlot } from '../lib/sub-template.ts'
 import {
-  type AnyView,
   type AnyWidget,
   HTML_TYPE,
   WIDGET_PATHS,
   createWidgetRouter,
   encodeTemplate,
   renderView,
+  toWeakEtag,
 } from './widget-routes.ts'
 
 /** Create the routes `/embeds/…`: documents for iframes. A hidden box is 200, too; the document reports its state. */
@@ -36,7 +36,7 @@ export function createEmbedsRouter(context: Context): Router {
       'X-Robots-Tag': 'noindex, indexifembedded',
       Vary: 'Accept-Encoding',
     }),
-    toEtag: (digest) => `W/"${digest}"`,
+    toEtag: toWeakEtag,
     render: (view, widget) => encodeTemplate(renderer.renderEmbed(toEmbedView(context, widget, view))),
     renderFailure({ body, message }) {
       const defaultOptions = { locale: widgets.defaults.locale, theme: 'auto', accent: null } as const

@@ -74,7 +74,7 @@ export const throwUnknownAddress: RequestHandler = () => {
 }
 
 /**
- * Create the last error handler: a short page for everything except fragments and embeds. It links to the studio where
+ * Create the last error handler: a short page for everything except widgets. It links to the studio where
  * that is open. It never checks a password: other servers pass theirs on, and wrong ones lock an address.
  */
 export function createErrorHandler(

@@ -2,7 +2,7 @@ import { Router } from 'express'
 import { MINUTE_SECONDS } from '../clock.ts'
 import type { Context } from '../context.ts'
 import { createEtag, encodeBody, pickBody, sendResponse } from '../http/response.ts'
-import { createCrossOriginHeaders, emptyPolicy } from '../http/security-headers.ts'
+import { dataHeaders } from '../http/security-headers.ts'
 import { createOpenApiDocument } from './openapi-document.ts'
 
 const CACHE_CONTROL = `public, max-age=${5 * MINUTE_SECONDS}`
@@ -12,21 +12,16 @@ export function createOpenApiRouter({ publicUrl }: Pick<Context, 'publicUrl'>): 
   const text = JSON.stringify(createOpenApiDocument(publicUrl))
   const etag = `W/${createEtag(text)}`
   let bodies: ReturnType<typeof encodeBody> | undefined
-  const headers = createCrossOriginHeaders({
-    'Access-Control-Allow-Origin': '*',
-    'Content-Security-Policy': emptyPolicy,
-    'X-Robots-Tag': 'noindex',
-  })
   const router = Router()
-  router.get('/openapi.json', headers, async (request, response) => {
+  router.get('/openapi.json', async (request, response) => {
     const { encoding, body } = pickBody(await (bodies ??= encodeBody(text)), request.get('accept-encoding'))
     sendResponse(request, response, {
       status: 200,
       headers: {
+        ...dataHeaders,
         'Content-Type': 'application/json; charset=utf-8',
         'Content-Encoding': encoding ?? undefined,
         'Cache-Control': CACHE_CONTROL,
-        Vary: 'Accept-Encoding',
       },
       etag,
       getBody: () => Buffer.from(body, 'latin1'),

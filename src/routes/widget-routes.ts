@@ -1,5 +1,6 @@
 import { type ErrorRequestHandler, type Request, type Response, Router } from 'express'
 import { LRUCache } from 'lru-cache'
+import type { Channel } from '../catalog/contract.ts'
 import type { Context } from '../context.ts'
 import { ClosedAddressError, UnknownAddressError } from '../errors.ts'
 import { isCountedRequest } from '../coverage/counted-requests.ts'
@@ -34,13 +35,12 @@ import { removeSubSlots, toSubTemplate } from '../lib/sub-template.ts'
 import { type WidgetAddress, type WidgetKind, hasEncodedOptionName } from '../widgets/address.ts'
 import type { Surface } from '../widgets/options.ts'
 import { getQueryString } from '../widgets/parameters.ts'
-import type { BoxView, GridView, PicksView } from '../widgets/view-models.ts'
+import type { AnyView } from '../widgets/view-models.ts'
 import type { Widget } from '../widgets/widget.ts'
 import { type FailureResponse, toFailureResponse, computeFailureStatus, normalizeError } from './failures.ts'
 import { logResponse, logFailure } from './request-log.ts'
 import { getParameter } from './requests.ts'
 
-export type AnyView = BoxView | PicksView | GridView
 export type AnyWidget = Widget<AnyView>
 
 /** The differences between surfaces. */
@@ -51,14 +51,21 @@ export type SurfaceDetails = Readonly<{
   /** The widgets that the surface has, and their paths below the prefix. */
   paths: Readonly<Partial<Record<WidgetKind, string>>>
   contentType: string
+  /** Type of what explains a wrong address; absent: the same. */
+  messageType?: string
   /** Headers of all responses, besides those about the state of a widget. */
   toHeaders(channelUrl: string | null): Headers
   /** Return the ETag of a shown or hidden widget; `null`: no revalidation. */
   toEtag(digest: string, isShown: boolean): string | null
   render(view: AnyView | undefined, widget: AnyWidget): WidgetBodies | Promise<WidgetBodies>
-  /** `channelId`: `null` without one in the address; the channel may not exist. */
-  renderFailure(failure: FailureResponse, channelId: string | null): string
+  renderFailure(failure: FailureResponse, failed: FailedRequest): string
 }>
+
+/** `channel`: `null` if it is unknown. */
+export type FailedRequest = Readonly<{ channelId: string; query: string; channel: Channel | null }>
+
+/** Return the ETag of a surface that sends several encodings of a response, also of a hidden widget. */
+export const toWeakEtag = (digest: string): string => `W/"${digest}"`
 
 export const HTML_TYPE = 'text/html; charset=utf-8'
 
@@ -278,7 +285,8 @@ function createProductCounter(
   return (request, sub) => {
     if (productStates.length === 0 || !isCountedRequest(request, surface, publicUrl)) return
     for (const { gtin, state } of productStates)
-      coverage.countWidget({ channelId: channel.id, gtin, sub: sub ?? '', state })
+      if (state !== 'other-network')
+        coverage.countWidget({ channelId: channel.id, gtin, sub: sub ?? '', state })
   }
 }
 
@@ -326,11 +334,8 @@ function toWidgetHeaders({ config }: Context, widget: AnyWidget, isShown: boolea
 }
 
 /** Explain to the author of the page what is not shown; `null`: nothing. */
-function findReason({ address, missingReason, hiddenReason }: AnyWidget, isShown: boolean): string | null {
-  const reason = isShown ? missingReason : hiddenReason
-  return reason !== null && address.surface === 'mail'
-    ? `${reason} Newsletters show only the networks in VITRINE_MAIL_NETWORKS.`
-    : reason
+function findReason({ missingReason, hiddenReason }: AnyWidget, isShown: boolean): string | null {
+  return isShown ? missingReason : hiddenReason
 }
 
 function createWidgetErrorHandler(context: Context, details: SurfaceDetails): ErrorRequestHandler {
@@ -343,16 +348,17 @@ function createWidgetErrorHandler(context: Context, details: SurfaceDetails): Er
     logFailure(context, { error, surface, state: failure.state, request, response })
     const channelId = findChannelId(request.path)
     // A browser shows a refused frame as an error, so the channel may frame failures, too.
-    const channel = channelId === null ? undefined : await context.channels.findChannel(channelId)
+    const channel = (channelId && (await context.channels.findChannel(channelId))) || null
+    const failed = { channelId: channelId ?? '', query: getQueryString(request.originalUrl), channel }
     sendResponse(request, response, {
       status: computeFailureStatus(failure, error, request),
       headers: {
         ...toFailureHeaders(context, failure, channelId),
-        'Content-Type': details.contentType,
+        'Content-Type': (failure.body === 'message' ? details.messageType : undefined) ?? details.contentType,
         ...details.toHeaders(channel?.url ?? null),
       },
       etag: null,
-      getBody: () => Buffer.from(details.renderFailure(failure, channelId)),
+      getBody: () => Buffer.from(details.renderFailure(failure, failed)),
     })
   }
 }

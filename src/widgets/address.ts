@@ -28,7 +28,7 @@ export type WidgetAddress<Kind extends WidgetKind = WidgetKind, Options = AnyOpt
   gtins: readonly string[]
   /** Without the id of the placement: it is added when the response is sent. */
   options: Options & Readonly<{ sub: null }>
-  /** Path and query below `/fragments` or `/embeds`, without the id of the placement. Equal only for equal widgets of a surface. */
+  /** Path and query below the prefix of the surface, without the id of the placement. Equal only for equal widgets of a surface. */
   path: string
   /** The id of the placement; `null`: none. */
   sub: string | null

@@ -5,6 +5,7 @@ import {
   type FoundProduct,
   type OpenChannel,
   combineProducts,
+  isHiddenByNetworks,
   listShown,
   openChannel,
 } from './found-products.ts'
@@ -37,12 +38,15 @@ export async function getBox(
     options,
     viewContext,
   })
-  const combined = combineProducts({ products, shown, isGone }, viewContext)
+  const combined = combineProducts({ products, shown, isGone, options }, viewContext)
   const [main, ...variants] = shown
   const observed = await findBoxHistory(details, options, { channelId: channel.id, deadlineMs, main })
   const history =
     main === undefined ? null : toBoxHistory({ ...main, series: observed.series }, options, viewContext)
   const validUntilMs = Math.min(combined.validUntilMs, observed.validUntilMs)
+  const hiddenState = combined.productStates.some(({ state }) => state === 'other-network')
+    ? 'other-network'
+    : 'hidden'
   const explainDetails = { options, defaults, shops: details.shops }
   return {
     address,
@@ -51,13 +55,15 @@ export async function getBox(
       combined.digestData,
     ),
     get hiddenReason() {
-      return isGone ? CHANNEL_GONE_REASON : explainHiddenProducts(products, explainDetails)
+      return isGone
+        ? CHANNEL_GONE_REASON
+        : explainHiddenProducts(products, combined.productStates, explainDetails)
     },
     get missingReason() {
       return explainMissingProducts(products, combined.productStates, explainDetails)
     },
     gtins: products.map(({ gtin }) => gtin),
-    productStates: address.gtins.map((gtin) => ({ gtin, state: main === undefined ? 'hidden' : 'shown' })),
+    productStates: address.gtins.map((gtin) => ({ gtin, state: main === undefined ? hiddenState : 'shown' })),
     getView: () =>
       main === undefined
         ? undefined
@@ -90,8 +96,10 @@ async function findBoxProducts(
   // A sentence has no fold for other variants.
   if (shown.length > 0)
     return { products, shown: options.layout === 'inline' ? shown.slice(0, 1) : shown, isStandIn: false }
-  // A product that is unavailable may be sold: nothing stands in for it.
-  if (products.some(({ failure }) => failure !== null)) return { products, shown, isStandIn: false }
+  // A product that is unavailable may be sold, and one of other networks is: nothing stands in for it.
+  const isSold = (product: FoundProduct): boolean => isHiddenByNetworks(product, options, viewContext)
+  if (products.some((product) => product.failure !== null || isSold(product)))
+    return { products, shown, isStandIn: false }
   for (const gtin of options.standIns.filter((one) => !gtins.includes(one))) {
     const product = await findProduct(gtin)
     products.push(product)

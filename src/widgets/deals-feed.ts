@@ -1,7 +1,9 @@
 import { hash } from 'node:crypto'
 import type { Channel } from '../catalog/contract.ts'
+import { foldCase } from '../offers/text.ts'
 import type { WidgetAddress } from './address.ts'
 import { getLocalization } from './locales/index.ts'
+import type { GridOptions } from './options.ts'
 import { getDefaultHeading } from './view-parts.ts'
 import type { DealView, GridView } from './view-models.ts'
 
@@ -9,7 +11,7 @@ export type DealsFeedView = ReturnType<typeof toDealsFeedView>
 
 /** `asOfMs`: time of the data, Unix milliseconds. */
 type FeedDetails = Readonly<{
-  address: Pick<WidgetAddress, 'path'> & Readonly<{ options: Readonly<{ locale: string }> }>
+  address: Pick<WidgetAddress, 'path'> & Readonly<{ options: Pick<GridOptions, 'locale' | 'heading'> }>
   channel: Pick<Channel, 'id' | 'name' | 'url'>
   asOfMs: number
   publicUrl: string
@@ -21,7 +23,7 @@ export function toDealsFeedView(
   { address, channel, asOfMs, publicUrl }: FeedDetails,
 ) {
   const localization = getLocalization(address.options.locale)
-  const heading = grid?.header.heading ?? getDefaultHeading('deals', localization)
+  const heading = address.options.heading ?? getDefaultHeading('deals', localization)
   const entries = (grid?.deals ?? []).map((deal) => toEntry(deal, channel.id))
   const times = entries.map(({ updated }) => updated).sort()
   return {
@@ -39,7 +41,8 @@ export function toDealsFeedView(
 
 function toEntry(deal: DealView, channelId: string) {
   return {
-    id: `urn:uuid:${toUuid(`${channelId} ${deal.gtin} ${deal.id}`)}`,
+    /** The same for all networks and spellings of a shop. */
+    id: `urn:uuid:${toUuid(`${channelId} ${deal.gtin} ${foldCase(deal.countedMerchant)}`)}`,
     /** Without the price, which readers of feeds keep. */
     title: `${deal.title} – ${deal.merchant}`,
     updated: deal.firstSeen,

@@ -16,8 +16,11 @@ import {
   toEmptyResult,
 } from './widget.ts'
 
-/** The result for a product of an address. `found` is `null` when it is unavailable; its value is `null` when no shop sells it. */
-export type FoundProduct = Readonly<{ gtin: string }> &
+/**
+ * The result for a product of an address. `found` is `null` when it is unavailable; its value is `null` when no shop sells it, and has
+ * only the offers of allowed networks. `unfiltered` has the offers of all networks.
+ */
+export type FoundProduct = Readonly<{ gtin: string; unfiltered: Product | null }> &
   (Readonly<{ found: Cached<Product | null>; failure: null }> | Readonly<{ found: null; failure: Error }>)
 
 /** The channel of an address, and a function that finds its products until one deadline. A removed channel has none. */
@@ -39,13 +42,14 @@ export async function openChannel(
   const deadlineMs = clock.nowMs() + config.freshness.visitorTimeoutMs
   const { channel, isGone } = await channels.getChannel(channelId)
   const findProduct = async (gtin: string): Promise<FoundProduct> => {
-    if (isGone) return { gtin, found: toEmptyResult(details, null), failure: null }
+    if (isGone) return { gtin, unfiltered: null, found: toEmptyResult(details, null), failure: null }
     try {
       const found = await products.getProduct(channel.id, gtin, deadlineMs)
-      return { gtin, found: networks === null ? found : keepNetworks(found, networks), failure: null }
+      const allowed = networks === null ? found : keepNetworks(found, networks)
+      return { gtin, unfiltered: found.value, found: allowed, failure: null }
     } catch (error) {
       if (error instanceof UnavailableError || error instanceof StoreError)
-        return { gtin, found: null, failure: error }
+        return { gtin, unfiltered: null, found: null, failure: error }
       throw error
     }
   }
@@ -73,6 +77,16 @@ export function listShown(
   })
 }
 
+/** Whether a product that is not shown would be, if the offers of all networks were allowed. */
+export function isHiddenByNetworks(
+  { found, unfiltered: product }: FoundProduct,
+  options: BoxFilters,
+  viewContext: ViewContext,
+): boolean {
+  if (found === null || product === null || found.value === product) return false
+  return findShownProduct({ product, asOfMs: found.asOfMs }, options, viewContext) !== undefined
+}
+
 /** From the best to the worst. */
 const STATUSES: readonly CacheStatus[] = ['hit', 'miss', 'stale', 'rescued']
 
@@ -81,6 +95,7 @@ type CombinedProducts = Readonly<{
   products: readonly FoundProduct[]
   shown: readonly ShownProduct[]
   isGone: boolean
+  options: BoxFilters
 }>
 
 /**
@@ -88,7 +103,11 @@ type CombinedProducts = Readonly<{
  * failure counts when nothing is shown, because the product could be sold.
  * @throws UnavailableError, StoreError
  */
-export function combineProducts({ products, shown, isGone }: CombinedProducts, rules: PriceRules) {
+export function combineProducts(
+  { products, shown, isGone, options }: CombinedProducts,
+  viewContext: ViewContext,
+) {
+  const rules: PriceRules = viewContext
   const failure = products.find((one) => one.failure !== null)?.failure ?? null
   if (failure !== null && shown.length === 0) throw failure
   const found = products.flatMap((one) => one.found ?? [])
@@ -105,10 +124,12 @@ export function combineProducts({ products, shown, isGone }: CombinedProducts, r
       failure === null ? Infinity : rules.nowMs + PARTIAL_VALID_MS,
     ),
     isPartial: failure !== null,
-    productStates: products.map(({ gtin, failure: own }): ProductState => ({
-      gtin,
-      state: shownGtins.has(gtin) ? 'shown' : own === null ? 'hidden' : 'unavailable',
-    })),
+    productStates: products.map((product): ProductState => {
+      const { gtin, failure: own } = product
+      if (shownGtins.has(gtin)) return { gtin, state: 'shown' }
+      if (isHiddenByNetworks(product, options, viewContext)) return { gtin, state: 'other-network' }
+      return { gtin, state: own === null ? 'hidden' : 'unavailable' }
+    }),
     /** What the view depends on besides the data of the products. */
     digestState: [
       isGone ? 'gone' : (checkedAtMs ?? asOfMs),

@@ -3,7 +3,7 @@ import type { DealPage } from '../freshness/deals.ts'
 import { findPriceTimes, findSaleEndMs, isPriceShown } from '../offers/price-age.ts'
 import type { GridAddress } from './address.ts'
 import { toDealQuery, toGridView } from './deals.ts'
-import { CHANNEL_GONE_REASON, explainHiddenGrid } from './hidden-reasons.ts'
+import { CHANNEL_GONE_REASON, MAIL_GRID_NOTE, explainHiddenGrid } from './hidden-reasons.ts'
 import { expandShops } from './offer-selection.ts'
 import type { OptionDefaults, Surface } from './options.ts'
 import type { GridView } from './view-models.ts'
@@ -54,12 +54,15 @@ export async function getGrid(
         isGone ? 'gone' : checkedAtMs,
         isFuture(checkedAtMs, viewContext.nowMs),
         value.hasNext,
+        ...(surface === 'feed' ? [channel.name, channel.url ?? ''] : []),
         ...value.deals.map((deal) => isPriceShown(deal, viewContext)),
       ],
       value.deals,
     ),
     get hiddenReason() {
-      return isGone ? CHANNEL_GONE_REASON : explainHiddenGrid(address.options, defaults)
+      if (isGone) return CHANNEL_GONE_REASON
+      const reason = explainHiddenGrid(address.options, defaults)
+      return surface === 'mail' ? `${reason} ${MAIL_GRID_NOTE}` : reason
     },
     missingReason: null,
     gtins: [],

@@ -23,6 +23,9 @@ const MAX_LISTED_NAMES = 5
 
 export const EVIDENCE_EXPLANATION = `A price has dropped if it is below the lowest price of the ${REFERENCE_DAYS} days before it began. This server must have observed at least ${MIN_REFERENCE_DAYS} of these days.`
 
+/** Added to the reason of an empty grid in a newsletter. */
+export const MAIL_GRID_NOTE = 'Newsletters show only the networks in VITRINE_MAIL_NETWORKS.'
+
 /** Explain to the author of the page why a grid is empty. */
 export function explainHiddenGrid(options: GridOptions, defaults: OptionDefaults): string {
   const isInStock = options.stock === 'in'
@@ -51,13 +54,20 @@ type ExplainDetails = Readonly<{
   shops: ShopBook
 }>
 
+const OTHER_NETWORK_REASON =
+  'Only shops of other networks sell it. VITRINE_MAIL_NETWORKS names the networks of newsletters.'
+
 const UNAVAILABLE_REASON = 'The catalog did not respond in time, and there is no stored copy.'
 
 /** Explain why nothing is shown of the products of an address. */
-export function explainHiddenProducts(products: readonly FoundProduct[], details: ExplainDetails): string {
+export function explainHiddenProducts(
+  products: readonly FoundProduct[],
+  states: readonly ProductState[],
+  details: ExplainDetails,
+): string {
   return products
-    .map((product) => {
-      const reason = explainProduct(product, details)
+    .map((product, index) => {
+      const reason = explainProduct(product, states[index]?.state, details)
       return products.length === 1 ? reason : `${product.gtin}: ${reason}`
     })
     .join(' ')
@@ -69,14 +79,21 @@ export function explainMissingProducts(
   states: readonly ProductState[],
   details: ExplainDetails,
 ): string | null {
-  const missing = products.filter((_, index) => states[index]?.state !== 'shown')
-  if (missing.length === 0) return null
-  const reasons = missing.map((product) => `${product.gtin}: ${explainProduct(product, details)}`)
-  return `${missing.length} of ${pluralize(products.length, 'product')} ${missing.length === 1 ? 'is' : 'are'} not shown. ${reasons.join(' ')}`
+  const reasons = products.flatMap((product, index) => {
+    const state = states[index]?.state
+    return state === 'shown' ? [] : [`${product.gtin}: ${explainProduct(product, state, details)}`]
+  })
+  if (reasons.length === 0) return null
+  return `${reasons.length} of ${pluralize(products.length, 'product')} ${reasons.length === 1 ? 'is' : 'are'} not shown. ${reasons.join(' ')}`
 }
 
-function explainProduct({ gtin, found }: FoundProduct, details: ExplainDetails): string {
-  return found === null ? UNAVAILABLE_REASON : explainHiddenBox(gtin, found.value, details)
+function explainProduct(
+  { gtin, found, unfiltered }: FoundProduct,
+  state: ProductState['state'] | undefined,
+  details: ExplainDetails,
+): string {
+  if (state === 'other-network') return OTHER_NETWORK_REASON
+  return found === null ? UNAVAILABLE_REASON : explainHiddenBox(gtin, unfiltered, details)
 }
 
 /** Explain why a box is empty; `gtin` is padded, `product` is `null` if no shop sells it. */

@@ -1,8 +1,8 @@
-import { parseUrl } from '../lib/urls.ts'
 import { type AccentColours, toAccentColours } from './accent.ts'
 import { getLocalization } from './locales/index.ts'
 import type { CommonOptions } from './options.ts'
-import type { BoxView, DealView, GridView, OfferView, PicksView } from './view-models.ts'
+import { isSvg } from './picture.ts'
+import type { AnyView, BoxView, DealView, OfferView } from './view-models.ts'
 
 type Colours = AccentColours & Readonly<Record<'surface' | 'ink' | 'quiet' | 'hairline' | 'edge', string>>
 
@@ -46,7 +46,6 @@ type MailProduct = MailTitle &
     merchantText: string
     isFilled: boolean
   }>
-type AnyView = BoxView | PicksView | GridView
 
 /** Build the view of a widget for a newsletter: the same offers in the same order as on a page, without what is folded there. */
 export function toMailView(
@@ -57,7 +56,9 @@ export function toMailView(
   const { texts } = getLocalization(locale)
   const { terms, formerPrice, checkedAt, coverage } = notices
   const isBox = 'offers' in view
+  const offers = isBox ? view.offers : []
   const products = listProducts(view, locale)
+  const shownOffers = [...offers, ...products.map(({ offer }) => offer)]
   return {
     lang: wrapper.lang,
     dir: wrapper.dir,
@@ -70,12 +71,14 @@ export function toMailView(
     lowestLabel: texts.lowestPrice,
     /** The product that the offers are of; without any, `products` have their own. */
     main: isBox ? toMainTitle(view) : { title: null, brand: null, pictureUrl: null },
-    offers: isBox ? view.offers : [],
+    offers,
     products,
     /** Whether products without a picture keep its space. */
     hasPictures: products.some(({ pictureUrl }) => pictureUrl !== null),
-    /** What a struck price is; `null` without any. */
-    formerPrice,
+    /** What a struck price is; `null` without any. Folded offers are not shown. */
+    formerPrice: shownOffers.some(({ price }) => price !== null && price.oldPrice !== null)
+      ? formerPrice
+      : null,
     notices: [
       texts.pricesAtSending,
       ...terms,
@@ -130,5 +133,5 @@ function listProducts(view: AnyView, locale: string): readonly MailProduct[] {
 /** Return the address of the picture; `null`: none is shown. Gmail shows no SVG. */
 function findPictureUrl({ head }: AnyView['header'], picture: DealView['picture']): string | null {
   if (head !== 'full' || picture === null) return null
-  return /\.svg$/i.test(parseUrl(picture.src)?.pathname ?? '') ? null : picture.src
+  return isSvg(picture.src) ? null : picture.src
 }

@@ -40,8 +40,8 @@ export function describeAccepted(control: OptionControl): string {
   return new Intl.ListFormat('en-GB', { type: 'disjunction' }).format(control)
 }
 
-/** C0, DEL and C1. PostgreSQL rejects a text with NUL, and SQLite cuts it there. */
-const CONTROL_CHARACTER = /\p{Cc}/u
+/** C0, DEL and C1, and noncharacters, which are invalid in XML. PostgreSQL rejects a text with NUL, and SQLite cuts it there. */
+const CONTROL_CHARACTER = /[\p{Cc}\p{Noncharacter_Code_Point}]/u
 
 /** Reads and validates query parameters. */
 export type ParameterReader = ReturnType<typeof createParameterReader>

@@ -25,7 +25,7 @@ export async function getPicks(
   const products = await Promise.all(gtins.map(findProduct))
   const viewContext = createViewContext(details, address)
   const shown = listShown(products, options, viewContext)
-  const combined = combineProducts({ products, shown, isGone }, viewContext)
+  const combined = combineProducts({ products, shown, isGone, options }, viewContext)
   const labelled = shown.map((one) => ({
     ...one,
     label: options.labels[gtins.indexOf(one.product.gtin)] || null,
@@ -35,7 +35,9 @@ export async function getPicks(
     address,
     computeDigest: createDigestFunction(combined.digestState, combined.digestData),
     get hiddenReason() {
-      return isGone ? CHANNEL_GONE_REASON : explainHiddenProducts(products, explainDetails)
+      return isGone
+        ? CHANNEL_GONE_REASON
+        : explainHiddenProducts(products, combined.productStates, explainDetails)
     },
     get missingReason() {
       return explainMissingProducts(products, combined.productStates, explainDetails)

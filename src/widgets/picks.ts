@@ -7,7 +7,7 @@ import { type Localization, getLocalization } from './locales/index.ts'
 import { type BoxFilters, selectOffers } from './offer-selection.ts'
 import type { PicksLayout } from './option-list.ts'
 import type { PicksOptions } from './options.ts'
-import { toPictureView } from './picture.ts'
+import { findMainImage, toPictureView } from './picture.ts'
 import {
   type ViewContext,
   findShownBrand,
@@ -81,7 +81,7 @@ export function toProductRow(
   return {
     title: product.title,
     brand: findShownBrand(product),
-    picture: toPictureView(product.images[0] ?? null, widthPx, details.viewContext),
+    picture: toPictureView(findMainImage(product.images, details.viewContext), widthPx, details.viewContext),
     offer,
     /** The first offers, folded below "25 shops"; `null` for a single one. */
     shops:

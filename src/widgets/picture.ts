@@ -1,4 +1,5 @@
 import { PICTURE_WIDTHS } from '../offers/pictures.ts'
+import { parseUrl } from '../lib/urls.ts'
 import type { BoxLayout } from './option-list.ts'
 import type { ViewContext } from './view-parts.ts'
 
@@ -20,6 +21,24 @@ export function toBoxPictureView(imageUrl: string | null, layout: BoxLayout, vie
   if (layout === 'card') return toPictureView(imageUrl, 96, viewContext)
   const view = toPictureView(imageUrl, 96, viewContext, BOX_CANDIDATES)
   return view?.sizes ? { ...view, sizes: `${WIDE_BOX}, ${view.sizes}` } : view
+}
+
+/**
+ * Return the main picture: the first; in a newsletter that loads pictures from the shops the first that is no SVG, which Gmail does not
+ * show. The server publishes only the first.
+ */
+export function findMainImage(
+  images: readonly string[],
+  { publishPicture, surface }: PictureContext,
+): string | null {
+  const raster =
+    surface === 'mail' && publishPicture === undefined ? images.find((image) => !isSvg(image)) : undefined
+  return raster ?? images[0] ?? null
+}
+
+/** Whether an address is that of an SVG, by its name. */
+export function isSvg(imageUrl: string): boolean {
+  return /\.svg$/i.test(parseUrl(imageUrl)?.pathname ?? '')
 }
 
 /** Pictures of newsletters are at most half as wide, and JPEG, because Outlook for Windows cannot show WebP. */

@@ -17,6 +17,7 @@ export type BoxView = ReturnType<typeof toBoxView>
 export type OfferView = BoxView['offers'][number]
 export type PicksView = NonNullable<ReturnType<typeof toPicksView>>
 export type GridView = NonNullable<ReturnType<typeof toGridView>>
+export type AnyView = BoxView | PicksView | GridView
 export type DealView = GridView['deals'][number]
 
 export type EmbedView = Readonly<{

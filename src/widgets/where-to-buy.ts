@@ -8,7 +8,7 @@ import { type Localization, getLocalization } from './locales/index.ts'
 import { isMerchantSelected } from './offer-selection.ts'
 import type { BoxOptions } from './options.ts'
 import { type ShownProduct, findProductTimes, toOfferRows, toProductRow } from './picks.ts'
-import { toBoxPictureView } from './picture.ts'
+import { findMainImage, toBoxPictureView } from './picture.ts'
 import {
   type ViewContext,
   findShownBrand,
@@ -57,7 +57,7 @@ export function toBoxView(boxData: BoxData, options: BoxOptions, viewContext: Vi
     /** `Not available. Instead: Lumen Arc`; `null` for the product itself. */
     standIn: isStandIn ? messages.formatStandIn({ title }) : null,
     brand: findShownBrand(product),
-    picture: toBoxPictureView(images[0] ?? null, options.layout, viewContext),
+    picture: toBoxPictureView(findMainImage(images, viewContext), options.layout, viewContext),
     lowestLabel: texts.lowestPrice,
     columns: texts.columns,
     /** Whether any shop has a logo: then the others have their initial in its place. */

@@ -13,7 +13,11 @@ import type { Pictures } from '../pictures/pictures.ts'
 import type { WidgetAddress } from './address.ts'
 import type { ViewContext } from './view-parts.ts'
 
-export type ProductState = Readonly<{ gtin: string; state: 'shown' | 'hidden' | 'unavailable' }>
+/** `other-network`: not in a newsletter, because only shops of networks that are not allowed there sell it. */
+export type ProductState = Readonly<{
+  gtin: string
+  state: 'shown' | 'hidden' | 'unavailable' | 'other-network'
+}>
 
 /** A widget with the data of one moment. */
 export type Widget<View> = Readonly<{

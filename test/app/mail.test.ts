@@ -1,5 +1,5 @@
 import { array, assert, asyncProperty, constantFrom, integer, option, record } from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import type { WireProduct } from '../../src/catalog/contract.ts'
 import type { DealsJson, PicksJson, WhereToBuyJson } from '../../src/widgets/json-types.ts'
 import { CHANNEL_ID, makeWireOffer, makeWireProduct } from '../helpers/fake-catalog.ts'
@@ -20,6 +20,9 @@ import {
 /** As named in the setting. */
 const ALLOWED = 'Alpha, beta'
 const SETTINGS = { VITRINE_MAIL_NETWORKS: ALLOWED, VITRINE_JSON: 'on' }
+
+const OTHER_NETWORK_REASON =
+  /^Only shops of other networks sell it\. VITRINE_MAIL_NETWORKS names the networks of newsletters\.$/
 
 const isAllowed = (network: string): boolean => ['alpha', 'beta'].includes(network.toLowerCase())
 
@@ -75,7 +78,7 @@ function listLinks(html: string): readonly string[] {
 
 /** List the links of the data that newsletters show, in order. */
 function listDataLinks(text: string): readonly string[] {
-  const data = JSON.parse(text) as WhereToBuyJson | PicksJson | DealsJson | { kind?: undefined }
+  const data = JSON.parse(text) as AnyData
   if (data.kind === undefined) return []
   if (data.kind === 'deals') return data.deals.map((deal) => deal.offer.link)
   const products = data.kind === 'picks' ? data.products : data.variants
@@ -83,8 +86,17 @@ function listDataLinks(text: string): readonly string[] {
   return data.kind === 'picks' ? firstLinks : [...data.offers.map(({ link }) => link), ...firstLinks]
 }
 
+type AnyData = WhereToBuyJson | PicksJson | DealsJson | { kind?: undefined }
+
+/** Whether a box shows a product itself; `false` for a stand-in. */
+function isProductShown(text: string): boolean {
+  const data = JSON.parse(text) as AnyData
+  return data.kind === 'where-to-buy' && data.standIn === null
+}
+
 describe('networks', () => {
   test('any offers and options - the links are those of the allowed networks, in the order of the data', async () => {
+    let dealCount = 0
     await assert(
       asyncProperty(offerLists, array(query, { minLength: 4, maxLength: 8 }), async (lists, queries) => {
         const { catalog, ...harness } = await startHarness({ settings: SETTINGS })
@@ -101,14 +113,22 @@ describe('networks', () => {
           for (const path of [...BOX_PATHS.map((one) => `where-to-buy/${one}`), PICKS_PATH]) {
             const target = `${path}${path.includes('?') ? options : options.replace('&', '?')}`
             const links = listLinks(await read('mail', CHANNEL_ID, target))
-            expect(links).toEqual(listDataLinks(await read('data', ALLOWED_CHANNEL, target)))
+            const data = await read('data', ALLOWED_CHANNEL, target)
+            // Nothing stands in for a product that another network sells.
+            const isSoldElsewhere =
+              path.includes('else=') &&
+              !isProductShown(data) &&
+              isProductShown(await read('data', CHANNEL_ID, target))
+            expect(links).toEqual(isSoldElsewhere ? [] : listDataLinks(data))
           }
           const deals = listLinks(await read('mail', CHANNEL_ID, `deals${options.replace('&', '?')}`))
           expect(deals.filter((link) => !isAllowed(link.split('/')[3] ?? ''))).toEqual([])
+          dealCount += deals.length
         }
       }),
       { numRuns: IS_FULL ? 60 : 6 },
     )
+    expect(dealCount).toBeGreaterThan(0)
   })
 
   test('deals - the offers of allowed networks, in the order of the data', async () => {
@@ -128,13 +148,51 @@ describe('networks', () => {
 
   test('no network allowed - hidden, with the reason', async () => {
     const harness = await startStockedHarness(undefined, { settings: { VITRINE_MAIL_NETWORKS: 'other' } })
-    for (const path of [BOX, GRID]) {
+    for (const [path, reason] of [
+      [BOX, OTHER_NETWORK_REASON],
+      [GRID, /\. Newsletters show only the networks in VITRINE_MAIL_NETWORKS\.$/],
+    ] as const) {
       const { status, headers, body } = await fetchPath(harness, toMail(path))
       expect([status, headers['vitrine-state'], body.length]).toEqual([200, 'hidden', 0])
-      expect(headers['vitrine-reason']).toMatch(
-        /\. Newsletters show only the networks in VITRINE_MAIL_NETWORKS\.$/,
-      )
+      expect(headers['vitrine-reason']).toMatch(reason)
     }
+  })
+
+  test('product of another network with a stand-in - hidden, because the product is available', async () => {
+    const products = ['gamma', 'alpha'].map((network, index) =>
+      makeWireProduct({ gtin: toGtin(index), offers: [makeWireOffer({ network })] }),
+    )
+    const harness = await startStockedHarness(products, { settings: SETTINGS })
+    const { headers, text } = await fetchPath(
+      harness,
+      `/mail/${CHANNEL_ID}/where-to-buy/${toGtin(0)}?else=${toGtin(1)}`,
+    )
+    expect([headers['vitrine-state'], text]).toEqual(['hidden', ''])
+    expect(headers['vitrine-reason']).toMatch(OTHER_NETWORK_REASON)
+  })
+
+  test('offers of all networks hidden by an option - the reason names the option', async () => {
+    const harness = await startStockedHarness(
+      [makeWireProduct({ gtin: toGtin(0), offers: [makeWireOffer({ network: 'gamma' })] })],
+      { settings: SETTINGS },
+    )
+    const { headers } = await fetchPath(harness, `/mail/${CHANNEL_ID}/where-to-buy/${toGtin(0)}?currency=USD`)
+    expect(headers['vitrine-reason']).toMatch(/^The option currency=USD hides the only offer/)
+  })
+
+  test('products that only the networks hide - are not counted as hidden', async () => {
+    const products = ['alpha', 'gamma', 'Beta'].map((network, index) =>
+      makeWireProduct({ gtin: toGtin(index), offers: [makeWireOffer({ network })] }),
+    )
+    const { context, ...harness } = await startStockedHarness(products, { settings: SETTINGS })
+    const counted: string[] = []
+    vi.spyOn(context.coverage, 'countWidget').mockImplementation(({ gtin, state }) => {
+      counted.push(`${gtin} ${state}`)
+    })
+    const gtins = [0, 1, 2].map(toGtin)
+    for (const path of [`picks/${gtins.join(',')}`, `where-to-buy/${toGtin(1)}`])
+      await fetchPath(harness, `/mail/${CHANNEL_ID}/${path}`)
+    expect(counted).toEqual([`${toGtin(0)} shown`, `${toGtin(2)} shown`])
   })
 
   test('round-up without the products of other networks - says why', async () => {
@@ -148,7 +206,7 @@ describe('networks', () => {
     )
     expect(headers['vitrine-state']).toBe('shown')
     expect(headers['vitrine-reason']).toMatch(
-      /^1 of 3 products is not shown\. .*\. Newsletters show only the networks in VITRINE_MAIL_NETWORKS\.$/,
+      /^1 of 3 products is not shown\. \d+: Only shops of other networks sell it\./,
     )
   })
 
@@ -160,6 +218,19 @@ describe('networks', () => {
 })
 
 describe('response', () => {
+  test.each([`where-to-buy/${toGtin(0)}`, `picks/${toGtin(0)},${toGtin(1)}`])(
+    '%s - the first picture that is no SVG',
+    async (path) => {
+      const images = ['a.svg', 'b.jpg', 'c.png'].map((name) => ({ url: `https://pics.example/${name}` }))
+      const offers = [makeWireOffer({ network: 'alpha' })]
+      const products = [0, 1].map((index) => makeWireProduct({ gtin: toGtin(index), images, offers }))
+      const harness = await startStockedHarness(products, { settings: SETTINGS })
+      const { text } = await fetchPath(harness, `/mail/${CHANNEL_ID}/${path}`)
+      expect(text).toContain('src="https://pics.example/b.jpg"')
+      expect(text).not.toMatch(/a\.svg|c\.png/)
+    },
+  )
+
   test('box - one table, with prices at sending time, and not for search engines', async () => {
     const harness = await startStockedHarness([makeProductOnSale()], {
       settings: { VITRINE_MAIL_NETWORKS: 'brightlink' },

@@ -91,10 +91,17 @@ describe('responses', () => {
     for (const response of seen) expect(readState(response)).toBe(response.headers['vitrine-state'])
   })
 
-  test.each(DATA_PATHS.slice(0, 2))('%s - a wrong GTIN - 200, hidden', async (path) => {
-    const response = await fetchValid(getHarness(), path.replace(GTIN, 'x'))
-    expect([response.status, readState(response)]).toEqual([200, 'hidden'])
-  })
+  test.each(DATA_PATHS.slice(0, 2))(
+    '%s - a wrong GTIN - 200, hidden, and the header says invalid',
+    async (path) => {
+      const response = await fetchValid(getHarness(), path.replace(GTIN, 'x'))
+      expect([response.status, readState(response), response.headers['vitrine-state']]).toEqual([
+        200,
+        'hidden',
+        'invalid',
+      ])
+    },
+  )
 
   test.each(DATA_PATHS)(
     '%s - a catalog that fails - 200, hidden, and the last copy is to be kept',

@@ -24,7 +24,10 @@ function createParts() {
 }
 
 /** A traced server with a fake catalog, and the collector of its spans. */
-async function startTraced(settings: Readonly<Record<string, string>> = {}) {
+async function startTraced(
+  settings: Readonly<Record<string, string>> = {},
+  publicUrl = 'https://widgets.example',
+) {
   const collector = await startTraceCollector()
   const parts = createParts()
   const environment = {
@@ -33,8 +36,8 @@ async function startTraced(settings: Readonly<Record<string, string>> = {}) {
     ...settings,
   }
   const tracing = (await startTestTracing(parts, environment)) as Tracing
-  const harness = await startHarness({ over: { tracing } })
-  const app = tracing.traceRequests(harness.app, 'https://widgets.example')
+  const harness = await startHarness({ over: { tracing, publicUrl } })
+  const app = tracing.traceRequests(harness.app, publicUrl)
   return { ...harness, app, collector, tracing }
 }
 
@@ -103,6 +106,18 @@ describe('settings', () => {
       'deployment.environment.name': 'test',
     })
     expect(harness.logs()).not.toContain('collector-secret')
+  })
+
+  it('encoded credentials and other headers - only the credentials are redacted', async () => {
+    const parts = createParts()
+    const tracing = await startTestTracing(parts, {
+      OTEL_TRACES_EXPORTER: 'otlp',
+      OTEL_EXPORTER_OTLP_HEADERS: 'x-tenant=boutique,Authorization=Bearer%20s3cret-of-it',
+    })
+    addCleanup(() => tracing?.stop())
+    parts.logger.info({ text: 'boutique: Bearer s3cret-of-it, then s3cret-of-it' })
+    expect(parts.logs()).toContain('boutique')
+    expect(parts.logs()).not.toContain('s3cret')
   })
 
   it('sampler that never samples - no span is exported', async () => {
@@ -192,6 +207,20 @@ describe('a request', () => {
     const spans = await collectSpans(tracing, collector)
     expect(spans.filter(({ kind }) => kind === 'server')).toEqual([])
   })
+
+  it.each(['', '/shop'])(
+    'public address with a path, requests with the prefix "%s" - the route is known',
+    async (prefix) => {
+      const { app, collector, tracing, catalog } = await startTraced({}, 'https://widgets.example/shop')
+      stock({ catalog })
+      for (const path of [BOX, BOX, BOX.replace('/fragments', '/Fragments'), '/healthz', '/HEALTHZ'])
+        await fetchPath({ app }, `${prefix}${path}`)
+      const spans = await collectSpans(tracing, collector)
+      expect(spans.filter(({ kind }) => kind === 'server').map(({ name }) => name)).toEqual(
+        Array.from({ length: 3 }, () => 'GET /fragments/:channel/where-to-buy'),
+      )
+    },
+  )
 
   it('malformed traceparent - a new trace begins', async () => {
     const { app, collector, tracing } = await startTraced()

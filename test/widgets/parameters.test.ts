@@ -189,10 +189,15 @@ describe('text', () => {
     }
   })
 
+  test('noncharacters, which are invalid in XML - are rejected', () => {
+    for (const text of ['a\uFFFE', '\uFFFFa', '\uFDD0', '\u{1FFFE}'])
+      expect(explain(() => read(`x=${encode(text)}`).text('x'))).toContain('without control characters')
+  })
+
   test('any text of up to 100 characters without controls - is returned trimmed and well-formed', () => {
     fc.assert(
       fc.property(fc.string({ maxLength: 50, unit: 'binary' }), (given) => {
-        const text = given.replace(/\p{Cc}/gu, ' ')
+        const text = given.replace(/[\p{Cc}\p{Noncharacter_Code_Point}]/gu, ' ')
         const value = createParameterReader(new URLSearchParams([['x', text]])).text('x')
         expect(value).toBe(text.toWellFormed().trim() === '' ? null : text.toWellFormed().trim())
       }),

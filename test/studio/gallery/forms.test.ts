@@ -162,7 +162,7 @@ function readEntries(example: GalleryExample): readonly Form[] {
   if (example.widget !== 'deals') return []
   const channel = { id: '952a0000-0000-4000-8000-000000000001', name: 'Magazine', url: null }
   const feed = toDealsFeedView(example.view, {
-    address: { path: `${channel.id}/deals`, options: { locale: example.view.wrapper.lang } },
+    address: { path: `${channel.id}/deals`, options: { locale: example.view.wrapper.lang, heading: null } },
     channel,
     asOfMs: PRICES_CHECKED_AT_MS,
     publicUrl: 'https://widgets.example',
