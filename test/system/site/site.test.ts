@@ -180,10 +180,18 @@ describe('search', () => {
 
   test.each([
     ['postgress', 'operate/configuration.html'],
-    ['VITRINE_PRICE_MAX_AGE_SECONDS', 'operate/configuration.html'],
     ['stale-while', 'operate/cdn.html'],
-  ])('%s - a typing error, a setting, a part of a word - is found', (query, path) => {
+  ])('%s - a typing error, a part of a word - is found', (query, path) => {
     expect(search(query).map((result) => result.path)).toContain(path)
+  })
+
+  test('the name of a setting - its row is first', () => {
+    const [first] = search('VITRINE_JSON')
+    expect(first?.hits[0]).toMatchObject({
+      href: 'operate/configuration.html#vitrine_json',
+      heading: 'VITRINE_JSON',
+      text: expect.stringMatching(/^off · one of off, on · /) as string,
+    })
   })
 
   test.each(['', '  ', 'how do i', 'qqqqzzzz'])('%j - finds nothing', (query) => {
