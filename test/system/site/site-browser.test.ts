@@ -18,6 +18,7 @@ const PAGES = [
   'contribute/architecture.html',
   'reference/catalog-openapi.html',
   'reference/openapi.html',
+  'gallery/index.html',
   'gallery/where-to-buy-inline.html',
   'files/integrations/php/vitrine.php.html',
   '../versions.html',
@@ -240,6 +241,16 @@ describe('theme', () => {
 })
 
 describe('tools of a page', () => {
+  test('code and tables on a phone - have a shadow at the side to which they go on', async () => {
+    const { page } = await open('publish/embedding.html', { viewport: { width: 390, height: 900 } })
+    for (const selector of ['pre', '.scroll']) {
+      const attachment = await page.evaluate(
+        `getComputedStyle(document.querySelector('${selector}')).backgroundAttachment`,
+      )
+      expect(attachment).toBe('local, local, scroll, scroll')
+    }
+  })
+
   test('copy button - copies the code', async () => {
     const { page } = await open('publish/wordpress.html', {
       permissions: ['clipboard-read', 'clipboard-write'],
