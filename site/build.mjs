@@ -15,7 +15,7 @@ import { setUpEleventy } from './eleventy.mjs'
 import { readFiles } from './lib/files.mjs'
 import { readGallery } from './lib/gallery.mjs'
 import { createLinkResolver } from './lib/links.mjs'
-import { renderHomeBox, renderLiveOptions } from './lib/live-options.mjs'
+import { findLayoutExample, renderHomeBox, renderLiveOptions } from './lib/live-options.mjs'
 import { startSampleServer } from './lib/sample-server.mjs'
 import { readSections } from './lib/search-sections.mjs'
 import { toNavigation } from './lib/navigation.mjs'
@@ -78,6 +78,7 @@ async function readSampleServer() {
       homeBox: await renderHomeBox(capture),
       gallery: await readGallery(capture),
     }
+    for (const entry of data.gallery) entry.example = findLayoutExample(data.livePages, entry.layout)
     const styles = data.livePages.flatMap(({ options }) => options.flatMap(({ examples }) => examples))
     for (const example of styles) example.style = await findAccentStyle(example, addFile)
     const apis = response.ok

@@ -14,6 +14,8 @@ export type SearchResult = Readonly<{ path: string; title: string; hits: readonl
 
 const MAX_PAGES = 8
 const MAX_SECTIONS = 3
+/** A whole name in a query counts for more than all its words together. */
+const NAME_BOOST = 8
 
 /** Words of questions that say nothing about the answer. */
 export const STOP_WORDS: ReadonlySet<string> = new Set(
@@ -32,7 +34,14 @@ const SYNONYMS: Readonly<Record<string, readonly string[]>> = {
   update: ['upgrade'],
   stylesheet: ['css'],
   newsletter: ['mail'],
+  rollback: ['roll', 'back'],
+  mode: ['theme'],
 }
+
+/** Names of settings, properties and metrics, such as `VITRINE_JSON`, `--vitrine-accent` and `max_price`. */
+const NAME = /[\p{L}\p{N}]+(?:[-_]+[\p{L}\p{N}]+)+/gu
+
+const isName = (term: string): boolean => /[-_]/.test(term)
 
 type Document = Readonly<{ id: number; page: string; heading: string; text: string }>
 
@@ -41,12 +50,14 @@ export function createSearch(pages: readonly SearchPage[]): (query: string) => r
   const entries = pages.flatMap((page) => page.sections.map((section) => ({ page, section })))
   const index = new MiniSearch<Document>({
     fields: ['page', 'heading', 'text'],
-    tokenize: (text) => text.split(/[^\p{L}\p{M}\p{N}]+/u),
+    tokenize: toTokens,
     processTerm: toTerm,
     searchOptions: {
       boost: { page: 2.5, heading: 4 },
       prefix: (term) => term.length > 2,
-      fuzzy: (term) => (term.length > 4 ? 0.2 : false),
+      // The words of a name are terms too, and forgive typing errors.
+      fuzzy: (term) => (term.length > 4 && !isName(term) ? 0.2 : false),
+      boostTerm: (term) => (isName(term) ? NAME_BOOST : 1),
       weights: { prefix: 0.4, fuzzy: 0.2 },
     },
   })
@@ -58,25 +69,35 @@ export function createSearch(pages: readonly SearchPage[]): (query: string) => r
       text: section.text,
     })),
   )
+  const weights = entries.map(toWeight)
   return (query) => {
     const found = index.search(withSynonyms(query), {
       combineWith: 'OR',
-      boostDocument: (id) => toPageWeight(entries[id as number]?.page.path ?? ''),
+      boostDocument: (id) => weights[id as number] ?? 1,
     })
     return groupByPage(found.flatMap(({ id }) => entries[id as number] ?? []))
   }
 }
 
-/** Readers seldom look for records and fields, and the changelog has every word. */
-function toPageWeight(path: string): number {
-  return /^contribute\/|changelog|openapi/.test(path) ? 0.5 : 1
+/**
+ * Readers seldom look for records and fields, and the changelog has every word. The row of a setting is found by its name; words
+ * that it has by chance count less.
+ */
+function toWeight({ page, section }: Entry): number {
+  return /^contribute\/|changelog|openapi/.test(page.path) || /^VITRINE_\w+$/.test(section.heading) ? 0.5 : 1
+}
+
+/** Return the words of a text, and its names also whole. */
+function toTokens(text: string): string[] {
+  return [...text.split(/[^\p{L}\p{M}\p{N}]+/u), ...(text.match(NAME) ?? [])]
 }
 
 /** Return the form in which a word is stored: without accents and common endings; `null` for a stop word. */
 function toTerm(word: string): string | null {
   const term = word.toLowerCase().normalize('NFKD').replaceAll(/\p{M}/gu, '')
   if (term === '' || STOP_WORDS.has(term)) return null
-  if (term.length > 5) return term.replace(/(?:ations?|ings?|ers?|ed|es|s|e)$/, '')
+  if (isName(term)) return term
+  if (term.length > 5) return term.replace(/(?:(?<=...)at(?:ions?|ing|ed|es?)|ings?|ers?|ed|es|s|e)$/, '')
   return term.length > 3 ? term.replace(/s$/, '') : term
 }
 

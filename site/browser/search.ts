@@ -10,62 +10,11 @@ const EXCERPT_CHARACTERS = 150
 
 type ToRoot = (path: string) => string
 
-let dialog: SearchDialog | undefined
-
-/** Open the search, and load its index at the first time. */
-export function openSearch(toRoot: ToRoot): void {
-  dialog ??= createDialog(toRoot)
-  if (!dialog.element.open) dialog.element.showModal()
-  dialog.input.select()
-}
-
-type SearchDialog = Readonly<{ element: HTMLDialogElement; input: HTMLInputElement }>
-
-function createDialog(toRoot: ToRoot): SearchDialog {
-  const element = document.createElement('dialog')
-  element.className = 'search'
-  element.setAttribute('aria-label', 'Search')
-  element.innerHTML = `<form method="dialog" role="search">
-<input type="search" aria-label="Search the documentation" placeholder="A question or a few words" autocomplete="off" spellcheck="false" autofocus>
-<button type="submit" class="button" formnovalidate>Close</button>
-</form>
-<p class="search-status" role="status"></p>
-<ol class="results"></ol>`
-  const input = element.querySelector('input') as HTMLInputElement
-  const status = element.querySelector('[role="status"]') as HTMLElement
-  const list = element.querySelector('ol') as HTMLElement
-  document.body.append(element)
-
-  const isLoaded = loadSearch(toRoot)
-  const update = async (): Promise<void> => {
-    const search = await isLoaded
-    const query = input.value.trim()
-    const results = query === '' ? [] : search(query)
-    list.replaceChildren(...results.map((result) => createResult(result, query, toRoot)))
-    status.textContent = describe(query, results.length)
-  }
-  const fail = (): void => {
-    status.textContent = 'The search cannot be loaded. See the list of all pages at the end of this page.'
-  }
-  input.addEventListener('input', () => void update().catch(fail))
-  element.addEventListener('keydown', (event) => moveFocus(event, element, list))
-  element.addEventListener('click', (event) => {
-    // The backdrop, or a link to another section of this page.
-    if (event.target === element || (event.target as Element).closest('a') !== null) element.close()
-  })
-  isLoaded.catch(fail)
-  return { element, input }
-}
-
-async function loadSearch(toRoot: ToRoot): Promise<ReturnType<typeof createSearch>> {
+/** Load the index. Return the search: the results of a query as elements of a list, best first. */
+export async function loadSearch(toRoot: ToRoot): Promise<(query: string) => readonly HTMLElement[]> {
   const response = await fetch(toRoot('search.json'))
-  return createSearch((await response.json()) as SearchPage[])
-}
-
-function describe(query: string, count: number): string {
-  if (query === '') return ''
-  if (count === 0) return `Nothing found for “${query}”.`
-  return count === 1 ? '1 page' : `${count} pages`
+  const search = createSearch((await response.json()) as SearchPage[])
+  return (query) => search(query).map((result) => createResult(result, query, toRoot))
 }
 
 function createResult({ title, hits }: SearchResult, query: string, toRoot: ToRoot): HTMLElement {
@@ -115,19 +64,4 @@ function markWords(text: string, query: string): (Node | string)[] {
     mark.textContent = part
     return mark
   })
-}
-
-/** Arrow keys move between the field and the results; Enter in the field opens the first; Escape closes at once. */
-function moveFocus(event: KeyboardEvent, element: HTMLDialogElement, list: HTMLElement): void {
-  const stops = [...element.querySelectorAll<HTMLElement>('input, .results a')]
-  const index = stops.indexOf(document.activeElement as HTMLElement)
-  if (event.key === 'Enter' && index === 0) {
-    event.preventDefault()
-    list.querySelector('a')?.click()
-  }
-  if (event.key === 'Escape') element.close()
-  const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
-  if (step === undefined) return
-  event.preventDefault()
-  stops[Math.max(0, Math.min(stops.length - 1, index + step))]?.focus()
 }

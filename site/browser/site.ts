@@ -1,3 +1,4 @@
+import { openSearch } from './search-dialog.ts'
 import { startThemeSwitch } from './theme-switch.ts'
 
 const root = document.documentElement
@@ -77,11 +78,6 @@ function closeListsByLinks(): void {
   }
 }
 
-async function openSearch(): Promise<void> {
-  const search = await import('./search.ts')
-  search.openSearch(toRoot)
-}
-
 /** Turn the link to all pages into the button of the search. */
 function startSearch(link: HTMLAnchorElement): void {
   const button = document.createElement('button')
@@ -90,13 +86,13 @@ function startSearch(link: HTMLAnchorElement): void {
   button.setAttribute('aria-keyshortcuts', '/')
   button.innerHTML = '<span>Search</span> <kbd aria-hidden="true">/</kbd>'
   link.replaceWith(button)
-  button.addEventListener('click', () => void openSearch())
+  button.addEventListener('click', () => openSearch(toRoot))
   addEventListener('keydown', (event) => {
     const isTyping = event.target instanceof Element && event.target.matches('input, select, textarea')
     const isShortcut = event.key === '/' || (event.key === 'k' && (event.ctrlKey || event.metaKey))
     if (!isShortcut || isTyping) return
     event.preventDefault()
-    void openSearch()
+    openSearch(toRoot)
   })
 }
 

@@ -104,6 +104,13 @@ async function findCode(option, query, { page, fetchShown }) {
   return `${html.trim().split('\n').slice(0, lines).join('\n')}\n…`
 }
 
+/** Return the live example of a layout of the gallery, such as `deals-grid`. */
+export function findLayoutExample(livePages, id) {
+  const { widget, options } = livePages.find((page) => id.startsWith(`${page.widget}-`))
+  const { examples } = options.find(({ name }) => name === 'layout')
+  return examples.find(({ query }) => query === `layout=${id.slice(widget.length + 1)}`)
+}
+
 /** The box of the start page. */
 export async function renderHomeBox(capture) {
   return (await capture(`${BOX}?limit=4&css=none`)).trim()

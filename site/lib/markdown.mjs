@@ -14,6 +14,7 @@ export function setUpMarkdown(md, resolveLink) {
     const slugger = new GithubSlugger()
     for (const [index, token] of tokens.entries()) {
       if (token.type === 'heading_open') token.attrSet('id', slugger.slug(toText(tokens[index + 1])))
+      if (token.type === 'tr_open') addRowAnchor(token, tokens[index + 2], slugger)
       moveAlignment(token)
       for (const child of token.children ?? []) resolveAttributes(child, env.source, resolveLink)
     }
@@ -33,6 +34,12 @@ export function setUpMarkdown(md, resolveLink) {
   rules.fence = (tokens, index) => renderCode(md, tokens[index])
   rules.table_open = () => '<div class="scroll" tabindex="0" role="group" aria-label="Table"><table>\n'
   rules.table_close = () => '</table></div>\n'
+}
+
+/** Settings have a row each: the search and links lead to it. */
+function addRowAnchor(row, { content }, slugger) {
+  const [, name] = /^`(VITRINE_\w+)`$/.exec(content) ?? []
+  if (name !== undefined) row.attrSet('id', slugger.slug(name))
 }
 
 /** Align cells by an attribute: content policies of hosts may refuse inline styles. */

@@ -26,8 +26,16 @@ export async function readSources(rootFolder) {
     .map((file) => `docs/${file.replaceAll('\\', '/')}`)
   const sources = [...new Set([...Object.keys(OTHER_SOURCES), ...files.toSorted()])]
   return Promise.all(
-    sources.map(async (source) => toPage(source, await readFile(join(rootFolder, source), 'utf8'))),
+    sources.map(async (source) => {
+      const content = await readFile(join(rootFolder, source), 'utf8')
+      return toPage(source, source === 'CHANGELOG.md' ? toReaderChangelog(content) : content)
+    }),
   )
+}
+
+/** Leave out an empty "Unreleased" and the brackets around versions, which are for tools. */
+function toReaderChangelog(content) {
+  return content.replace(/^## \[Unreleased\]\s+(?=## )/m, '').replaceAll(/^## \[([^\]]+)\]/gm, '## $1')
 }
 
 function toPage(source, content) {

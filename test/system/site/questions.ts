@@ -1,4 +1,4 @@
-/** Questions of new users, the page that answers each, and its section; empty for the start of the page. */
+/** Questions and names that new users type, the page that answers each, and its section; empty for the start of the page. */
 export const QUESTIONS: readonly (readonly [question: string, path: string, anchor: string])[] = [
   ['How do I put a box into a WordPress post?', 'publish/wordpress.html', 'add-a-box-to-a-post'],
   ['How old can a price be?', 'operate/caching.html', 'maximum-age-of-a-price'],
@@ -15,4 +15,16 @@ export const QUESTIONS: readonly (readonly [question: string, path: string, anch
   ['How do I use PostgreSQL instead of SQLite?', 'operate/configuration.html', 'database-addresses'],
   ['How do I show several products in one box?', 'publish/round-ups.html', 'several-products-in-one-widget'],
   ['What do readers see when the catalog is down?', 'index.html', ''],
+  ['VITRINE_JSON', 'operate/configuration.html', 'vitrine_json'],
+  ['VITRINE_JSON', 'publish/data.html', ''],
+  ['VITRINE_MAIL_NETWORKS', 'operate/configuration.html', 'vitrine_mail_networks'],
+  ['VITRINE_MAIL_NETWORKS', 'publish/newsletters.html', ''],
+  ['VITRINE_PRICE_MAX_AGE_SECONDS', 'operate/configuration.html', 'vitrine_price_max_age_seconds'],
+  ['--vitrine-accent', 'publish/styling.html', 'custom-properties'],
+  ['dark mode', 'publish/styling.html', 'custom-properties'],
+  ['dark mode', 'publish/options-all.html', 'theme'],
+  ['rollback', 'operate/releases.html', 'roll-back'],
+  ['roll back', 'operate/releases.html', 'roll-back'],
+  ['key rotation', 'operate/deployment.html', 'settings-and-checks'],
+  ['rotate the key', 'operate/deployment.html', 'settings-and-checks'],
 ]

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module'
-import type { BrowserContextOptions, Page } from 'playwright-core'
-import { beforeAll, describe, expect, test } from 'vitest'
+import type { BrowserContextOptions, Page, Route } from 'playwright-core'
+import { beforeAll, describe, expect, test, vi } from 'vitest'
 import { getShared } from '../shared.ts'
 import { useBrowser } from '../use-browser.ts'
 import type { BuiltSite } from './start-site.ts'
@@ -18,6 +18,7 @@ const PAGES = [
   'contribute/architecture.html',
   'reference/catalog-openapi.html',
   'reference/openapi.html',
+  'gallery/index.html',
   'gallery/where-to-buy-inline.html',
   'files/integrations/php/vitrine.php.html',
   '../versions.html',
@@ -167,6 +168,27 @@ describe('search', () => {
     await page.waitForURL(toUrl('operate/caching.html#maximum-age-of-a-price'))
   })
 
+  test('the program is late - what is typed meanwhile is kept and found', async () => {
+    const { page } = await open('operate/cdn.html')
+    const held: Route[] = []
+    await page.route('**/search-*.js', (route) => void held.push(route))
+    await page.keyboard.press('/')
+    await page.keyboard.type('cookies')
+    expect(await page.getByRole('searchbox').inputValue()).toBe('cookies')
+    await vi.waitFor(() => expect(held).toHaveLength(1))
+    await held[0]?.continue()
+    await page.locator('.results a').first().waitFor()
+    expect(await page.getByRole('status').textContent()).toMatch(/^\d+ pages$/)
+  })
+
+  test.each(['**/search-*.js', '**/search.json'])('%s fails - links to all pages', async (address) => {
+    const { page } = await open('operate/cdn.html')
+    await page.route(address, (route) => route.abort())
+    await page.getByRole('button', { name: 'Search' }).click()
+    await page.getByRole('dialog').getByRole('link', { name: 'All pages' }).click()
+    await expect.poll(() => page.url()).toBe(toUrl('contents.html'))
+  })
+
   test('arrow keys - move between the field and the results', async () => {
     const { page } = await open('operate/cdn.html')
     await search(page, 'wordpress')
@@ -219,6 +241,16 @@ describe('theme', () => {
 })
 
 describe('tools of a page', () => {
+  test('code and tables on a phone - have a shadow at the side to which they go on', async () => {
+    const { page } = await open('publish/embedding.html', { viewport: { width: 390, height: 900 } })
+    for (const selector of ['pre', '.scroll']) {
+      const attachment = await page.evaluate(
+        `getComputedStyle(document.querySelector('${selector}')).backgroundAttachment`,
+      )
+      expect(attachment).toBe('local, local, scroll, scroll')
+    }
+  })
+
   test('copy button - copies the code', async () => {
     const { page } = await open('publish/wordpress.html', {
       permissions: ['clipboard-read', 'clipboard-write'],

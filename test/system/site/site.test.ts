@@ -123,6 +123,26 @@ describe('live options', () => {
   })
 })
 
+describe('gallery', () => {
+  test('list - has the live widget of each layout beside its link', () => {
+    const sections = getPage('gallery/index.html').split('<section>').slice(1)
+    const links = sections.map((section) => /<a href="\.\.\/gallery\/([^"]+)"/.exec(section)?.[1])
+    const layouts = [...pages.keys()].flatMap((path) => /\/gallery\/(.+-[a-z]+\.html)$/.exec(path)?.[1] ?? [])
+    expect(new Set(links)).toEqual(new Set(layouts))
+    expect(links.length).toBeGreaterThan(5)
+    for (const section of sections) expect(section).toMatch(/class="vitrine[ "-]/)
+  })
+})
+
+describe('changelog', () => {
+  test('versions - have no brackets, and an empty "Unreleased" is left out', () => {
+    const html = getPage('reference/changelog.html')
+    expect(html).toMatch(/<h2 [^>]+><a [^>]+>\d+\.\d+\.\d+ - /)
+    expect(html).not.toMatch(/<h2 [^>]+><a [^>]+>\[/)
+    expect(html).not.toMatch(/Unreleased<\/a><\/h2>\s*<h2/)
+  })
+})
+
 describe('versions', () => {
   test('an older version in the folder - is kept and listed', () => {
     const text = readFileSync(join(site.folder, 'versions.json'), 'utf8')
@@ -180,10 +200,18 @@ describe('search', () => {
 
   test.each([
     ['postgress', 'operate/configuration.html'],
-    ['VITRINE_PRICE_MAX_AGE_SECONDS', 'operate/configuration.html'],
     ['stale-while', 'operate/cdn.html'],
-  ])('%s - a typing error, a setting, a part of a word - is found', (query, path) => {
+  ])('%s - a typing error, a part of a word - is found', (query, path) => {
     expect(search(query).map((result) => result.path)).toContain(path)
+  })
+
+  test('the name of a setting - its row is first', () => {
+    const [first] = search('VITRINE_JSON')
+    expect(first?.hits[0]).toMatchObject({
+      href: 'operate/configuration.html#vitrine_json',
+      heading: 'VITRINE_JSON',
+      text: expect.stringMatching(/^off · one of off, on · /) as string,
+    })
   })
 
   test.each(['', '  ', 'how do i', 'qqqqzzzz'])('%j - finds nothing', (query) => {
