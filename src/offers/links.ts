@@ -6,11 +6,11 @@ import { parseUrl } from '../lib/urls.ts'
 export const MAX_LINK_CHARACTERS = 4_096
 
 /**
- * White space, controls and delimiters that a URL must percent-encode (RFC 3986, appendix A), and lone surrogates and
- * noncharacters, which are invalid in XML. An apostrophe is allowed.
+ * White space, controls and delimiters that a URL must percent-encode (RFC 3986, appendix A), and noncharacters, which are invalid
+ * in XML. An apostrophe is allowed.
  */
 // oxlint-disable-next-line no-control-regex -- rejects control characters
-const FORBIDDEN_CHARACTERS = /[\u0000-\u0020\u007f-\u00a0"<>`\\\p{Cs}\p{Noncharacter_Code_Point}]/u
+const FORBIDDEN_CHARACTERS = /[\u0000-\u0020\u007f-\u00a0"<>`\\\p{Noncharacter_Code_Point}]/u
 
 /**
  * Fast path for URLs that need no parser: an ASCII host name that ends in letters (so no IP address) and has no `xn--` label, an
