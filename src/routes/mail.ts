@@ -27,8 +27,8 @@ export function createMailRouter(context: Context): Router {
     contentType: HTML_TYPE,
     toHeaders: () => headers,
     toEtag: (digest, isShown) => (isShown ? `"${digest}"` : null),
-    render(view, { address }) {
-      const html = view === undefined ? '' : context.renderer.renderMail(toMailView(view, address.options))
+    render(view) {
+      const html = view === undefined ? '' : context.renderer.renderMail(toMailView(view))
       return { template: toSubTemplate(toUtf8ByteString(html)) }
     },
     renderFailure: toFailureComment,

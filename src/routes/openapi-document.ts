@@ -34,16 +34,17 @@ type Operation = Readonly<{
 }>
 
 /** Everything except the widgets and their options. */
-const BASE = JSON.parse(readFileSync(new URL('openapi.json', import.meta.url), 'utf8')) as OpenApiDocument
+const BASE_FILE = new URL('openapi.json', import.meta.url)
 
 /** Create the document of a server. `publicUrl`: its address, without a slash at the end. */
 export function createOpenApiDocument(publicUrl: string): OpenApiDocument {
-  const { parameters, ...components } = BASE.components
+  const base = JSON.parse(readFileSync(BASE_FILE, 'utf8')) as OpenApiDocument
+  const { parameters, ...components } = base.components
   const document = {
-    ...BASE,
-    info: { ...BASE.info, version: VERSION },
+    ...base,
+    info: { ...base.info, version: VERSION },
     servers: [{ url: publicUrl }],
-    paths: { ...createWidgetPaths(), ...BASE.paths },
+    paths: { ...createWidgetPaths(), ...base.paths },
     components: { ...components, parameters: { ...parameters, ...createOptionParameters() } },
   }
   return document

@@ -9,12 +9,11 @@ const CACHE_CONTROL = `public, max-age=${5 * MINUTE_SECONDS}`
 
 /** Create the route `/openapi.json`, which describes all public addresses, also those that are closed. */
 export function createOpenApiRouter({ publicUrl }: Pick<Context, 'publicUrl'>): Router {
-  const text = JSON.stringify(createOpenApiDocument(publicUrl))
-  const etag = `W/${createEtag(text)}`
-  let bodies: ReturnType<typeof encodeBody> | undefined
+  let prepared: ReturnType<typeof prepareDocument> | undefined
   const router = Router()
   router.get('/openapi.json', async (request, response) => {
-    const { encoding, body } = pickBody(await (bodies ??= encodeBody(text)), request.get('accept-encoding'))
+    const { etag, bodies } = await (prepared ??= prepareDocument(publicUrl))
+    const { encoding, body } = pickBody(bodies, request.get('accept-encoding'))
     sendResponse(request, response, {
       status: 200,
       headers: {
@@ -28,4 +27,10 @@ export function createOpenApiRouter({ publicUrl }: Pick<Context, 'publicUrl'>): 
     })
   })
   return router
+}
+
+/** Few requests need the document, so the start of a server does not wait for it. */
+async function prepareDocument(publicUrl: string) {
+  const text = JSON.stringify(createOpenApiDocument(publicUrl))
+  return { etag: `W/${createEtag(text)}`, bodies: await encodeBody(text) }
 }

@@ -323,7 +323,7 @@ function createHeaderBlocks(
 
 /** Return the headers of this response only: alternating names and values. */
 function toWidgetHeaders({ config }: Context, widget: AnyWidget, isShown: boolean): readonly string[] {
-  const reason = findReason(widget, isShown)
+  const reason = isShown ? widget.missingReason : widget.hiddenReason
   if (reason === null && config.cacheTagHeader === null) return NO_HEADERS
   const { address, channel, gtins } = widget
   const taggedResource = { channelId: channel.id, gtins, isGrid: address.kind === 'deals' }
@@ -331,11 +331,6 @@ function toWidgetHeaders({ config }: Context, widget: AnyWidget, isShown: boolea
     'Vitrine-Reason': reason === null ? undefined : toHeaderText(reason),
     ...toCacheTags(config.cacheTagHeader, taggedResource),
   }).flat()
-}
-
-/** Explain to the author of the page what is not shown; `null`: nothing. */
-function findReason({ missingReason, hiddenReason }: AnyWidget, isShown: boolean): string | null {
-  return isShown ? missingReason : hiddenReason
 }
 
 function createWidgetErrorHandler(context: Context, details: SurfaceDetails): ErrorRequestHandler {

@@ -9,6 +9,7 @@ import type {
   ShownJson,
   WhereToBuyJson,
 } from './json-types.ts'
+import { listNotices } from './view-parts.ts'
 import type { BoxView, DealView, GridView, OfferView, PicksView } from './view-models.ts'
 
 /**
@@ -63,7 +64,6 @@ function toShownJson(
   { wrapper, label, header, notices }: BoxView | PicksView | GridView,
   reason: string | null,
 ): ShownJson {
-  const { checkedAt, terms, coverage } = notices
   return {
     state: 'shown',
     reason,
@@ -72,12 +72,8 @@ function toShownJson(
     heading: header.heading,
     accessibleName: label,
     disclosure: header.disclosure,
-    checkedAt: checkedAt?.iso ?? null,
-    notices: [
-      ...terms,
-      ...(checkedAt === null ? [] : [`${checkedAt.before}${checkedAt.time}${checkedAt.after}`]),
-      coverage,
-    ],
+    checkedAt: notices.checkedAt?.iso ?? null,
+    notices: listNotices(notices),
   }
 }
 

@@ -1,7 +1,7 @@
 import { type AccentColours, toAccentColours } from './accent.ts'
-import { getLocalization } from './locales/index.ts'
-import type { CommonOptions } from './options.ts'
+import { type Localization, getLocalization } from './locales/index.ts'
 import { isSvg } from './picture.ts'
+import { listNotices } from './view-parts.ts'
 import type { AnyView, BoxView, DealView, OfferView } from './view-models.ts'
 
 type Colours = AccentColours & Readonly<Record<'surface' | 'ink' | 'quiet' | 'hairline' | 'edge', string>>
@@ -48,22 +48,18 @@ type MailProduct = MailTitle &
   }>
 
 /** Build the view of a widget for a newsletter: the same offers in the same order as on a page, without what is folded there. */
-export function toMailView(
-  view: AnyView,
-  { theme, accent, locale }: Pick<CommonOptions, 'theme' | 'accent' | 'locale'>,
-) {
+export function toMailView(view: AnyView) {
   const { wrapper, header, notices } = view
-  const { texts } = getLocalization(locale)
-  const { terms, formerPrice, checkedAt, coverage } = notices
+  const { texts, messages } = getLocalization(wrapper.lang)
   const isBox = 'offers' in view
   const offers = isBox ? view.offers : []
-  const products = listProducts(view, locale)
+  const products = listProducts(view, messages)
   const shownOffers = [...offers, ...products.map(({ offer }) => offer)]
   return {
     lang: wrapper.lang,
     dir: wrapper.dir,
     start: wrapper.dir === 'rtl' ? 'right' : 'left',
-    colours: toColours(theme === 'dark' ? 'dark' : 'light', accent),
+    colours: toColours(wrapper.theme === 'dark' ? 'dark' : 'light', wrapper.accent),
     heading: header.head === 'none' ? null : header.heading,
     /** Whether the heading is the title. A box has that of its product. */
     isTitle: !isBox,
@@ -77,14 +73,9 @@ export function toMailView(
     hasPictures: products.some(({ pictureUrl }) => pictureUrl !== null),
     /** What a struck price is; `null` without any. Folded offers are not shown. */
     formerPrice: shownOffers.some(({ price }) => price !== null && price.oldPrice !== null)
-      ? formerPrice
+      ? notices.formerPrice
       : null,
-    notices: [
-      texts.pricesAtSending,
-      ...terms,
-      ...(checkedAt === null ? [] : [`${checkedAt.before}${checkedAt.time}${checkedAt.after}`]),
-      coverage,
-    ],
+    notices: [texts.pricesAtSending, ...listNotices(notices)],
   }
 }
 
@@ -101,8 +92,7 @@ function toMainTitle({ header, standIn, title, brand, picture }: BoxView): MailT
   }
 }
 
-function listProducts(view: AnyView, locale: string): readonly MailProduct[] {
-  const { messages } = getLocalization(locale)
+function listProducts(view: AnyView, messages: Localization['messages']): readonly MailProduct[] {
   const toProduct = (
     { title, brand, picture }: Pick<DealView, 'title' | 'brand' | 'picture'>,
     offer: MailOffer,

@@ -245,6 +245,16 @@ export function toNoticesView(
   }
 }
 
+/** List the notices as sentences, besides what a struck price is. */
+export function listNotices({
+  terms,
+  checkedAt,
+  coverage,
+}: ReturnType<typeof toNoticesView>): readonly string[] {
+  const times = checkedAt === null ? [] : [`${checkedAt.before}${checkedAt.time}${checkedAt.after}`]
+  return [...terms, ...times, coverage]
+}
+
 function toDisclosureText(disclosure: Disclosure, texts: LocaleTexts): string | null {
   if (disclosure.kind === 'off') return null
   return disclosure.kind === 'text' ? disclosure.text : texts.disclosure

@@ -1,10 +1,11 @@
 import { execFile } from 'node:child_process'
-import { cpSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { basename, dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { build } from 'esbuild'
+import { expect } from 'vitest'
 import { PACKAGE_FOLDER } from '../../src/lib/paths.ts'
 
 const run = promisify(execFile)
@@ -49,8 +50,23 @@ export async function createClients({ folder, document, files }: ClientFiles): P
   symlinkSync(PACKAGE_FOLDER, join(modules, 'vitrine'), 'dir')
 }
 
+/** A file, and a right text in it with a mistake that the compiler must find. */
+type Mistake = readonly [file: string, right: string, wrong: string]
+
+/** Expect that the files of a folder compile, and that copies with one mistake each do not. */
+export async function expectOnlyMistakesFail(folder: string, mistakes: readonly Mistake[]): Promise<void> {
+  const wrong = mistakes.map(([file, right, mistake], index) => {
+    const text = readFileSync(join(folder, file), 'utf8')
+    expect(text).toContain(right)
+    writeFileSync(join(folder, `wrong-${index}.ts`), text.replace(right, mistake))
+    return `wrong-${index}.ts`
+  })
+  const compilerOutput = await checkTypes(folder)
+  expect(listWrongFiles(compilerOutput), compilerOutput).toEqual(new Set(wrong))
+}
+
 /** Compile all files of the folder with the repository's TypeScript and return the output. */
-export async function checkTypes(folder: string): Promise<string> {
+async function checkTypes(folder: string): Promise<string> {
   const compilerOptions = {
     target: 'es2023',
     lib: ['es2023', 'dom', 'dom.iterable'],
@@ -67,7 +83,7 @@ export async function checkTypes(folder: string): Promise<string> {
 }
 
 /** Return the files with errors in the output of the compiler. */
-export function listWrongFiles(compilerOutput: string): ReadonlySet<string | undefined> {
+function listWrongFiles(compilerOutput: string): ReadonlySet<string | undefined> {
   return new Set([...compilerOutput.matchAll(/([\w.-]+\.ts)\(\d+,\d+\): error/g)].map(([, file]) => file))
 }
 

@@ -38,11 +38,14 @@ const LAYOUTS: readonly Layout[] = [
 
 const renderer = createRenderer()
 
-type Options = Parameters<typeof toMailView>[1]
-const OPTIONS: Options = { theme: 'auto', accent: null, locale: 'en' }
+const render = (view: BoxView | PicksView | GridView): string =>
+  removeSubSlots(renderer.renderMail(toMailView(view)))
 
-const render = (view: BoxView | PicksView | GridView, options: Partial<Options> = {}): string =>
-  removeSubSlots(renderer.renderMail(toMailView(view, { ...OPTIONS, ...options })))
+/** A box with the colours of a theme. */
+const makeColouredBox = (theme: 'light' | 'dark', accent: string | null = null): BoxView => {
+  const box = makeBox()
+  return { ...box, wrapper: { ...box.wrapper, theme, accent } }
+}
 
 const EXAMPLES = LAYOUTS.flatMap((layout) =>
   GALLERY_CASES.filter((entry) => hasExample(layout, entry)).map((entry) => ({
@@ -65,11 +68,7 @@ const VARIANTS: readonly Variant[] = IS_FULL
 function renderExample({ layout, entry }: (typeof EXAMPLES)[number], { theme, locale }: Variant) {
   const urls = { publicUrl: 'https://widgets.example', stylePath: '/assets/vitrine.css' }
   const { view } = createExample(layout, entry, { ...urls, theme, locale })
-  const { accent, lang } = view.wrapper
-  return {
-    html: render(view, { theme: view.wrapper.theme, accent, locale: lang }),
-    disclosure: view.header.disclosure,
-  }
+  return { html: render(view), disclosure: view.header.disclosure }
 }
 
 describe('rules of mail programs', () => {
@@ -116,7 +115,7 @@ describe('colours', () => {
       ['light', ''],
       ['dark', '-dark'],
     ] as const)
-      for (const [name, colour] of Object.entries(toMailView(makeBox(), { ...OPTIONS, theme }).colours))
+      for (const [name, colour] of Object.entries(toMailView(makeColouredBox(theme)).colours))
         expect(css).toMatch(
           new RegExp(`--vitrine-${toName(name)}${ending}, ${colour.replace(/^#(f)\1{5}$/, '#fff')}\\)`),
         )
@@ -126,7 +125,7 @@ describe('colours', () => {
     const isReadable = property(integer({ min: 0, max: 0xffffff }), (colour) => {
       const accent = colour.toString(16).padStart(6, '0')
       for (const theme of ['light', 'dark'] as const)
-        expect(findMailErrors(render(makeBox(), { theme, accent }))).toEqual([])
+        expect(findMailErrors(render(makeColouredBox(theme, accent)))).toEqual([])
     })
     assert(isReadable, { numRuns: toRunCount(500) })
   })

@@ -150,8 +150,7 @@ function readSentence(example: GalleryExample): Form {
 }
 
 function readMail({ view }: GalleryExample): Form {
-  const { theme, accent, lang } = view.wrapper
-  const html = removeSubSlots(renderer.renderMail(toMailView(view, { theme, accent, locale: lang })))
+  const html = removeSubSlots(renderer.renderMail(toMailView(view)))
   const mail = parseFragment(html)
   const labels = listElements(mail).map((element) => getAttribute(element, 'aria-label'))
   return { links: listLinks(mail), prices: labels.filter((label) => label !== ''), text: readText(mail) }
