@@ -2,8 +2,8 @@ import type { Clock } from '../clock.ts'
 import { UnavailableError } from '../errors.ts'
 
 /**
- * `maxWaiting`, `maxWaitingPerVisitor`: further tasks are rejected at once. `parallelPerGroup`: tasks of a group that run at once;
- * by default `parallelTasks`.
+ * `maxWaiting`: when so many tasks wait, the visitor with most of them loses the newest. `maxWaitingPerVisitor`: further tasks of a
+ * visitor are rejected at once. `parallelPerGroup`: tasks of a group that run at once; by default `parallelTasks`.
  */
 export type FairQueueLimits = Readonly<{
   parallelTasks: number
@@ -12,19 +12,43 @@ export type FairQueueLimits = Readonly<{
   maxWaitingPerVisitor: number
 }>
 
-/** `visitor`: who takes turns with others. `group`: what the task uses, such as a host. */
-export type FairQueuePlace = Readonly<{ visitor: string; timeoutMs: number; group?: string }>
+/** `visitor`: identifies the client, for example by IP address. `isGone`: whether it does not wait any more; by default never. */
+export type Visitor = Readonly<{ visitor: string; isGone?: () => boolean }>
 
-type Task = Readonly<{ group: string; run: () => Promise<void> }>
+/**
+ * `group`: what the task uses, such as a host. `key`: callers with the same key share a waiting or running task, which starts at the
+ * first turn of any of them.
+ */
+export type FairQueuePlace = Visitor & Readonly<{ timeoutMs: number; group?: string; key?: string }>
+
+export type FairQueue = ReturnType<typeof createFairQueue>
+
+/** A caller that waits for a task until `deadlineMs`. */
+type Caller = Readonly<{ deadlineMs: number; timeoutMs: number; isGone: () => boolean }>
+
+type Task = {
+  readonly group: string
+  readonly key: string | undefined
+  readonly callers: Set<Caller>
+  /** Visitors in whose line the task stands. */
+  readonly visitors: Set<string>
+  readonly result: Promise<unknown>
+  readonly start: (remainingMs: number) => void
+  readonly reject: (error: Error) => void
+  isStarted: boolean
+}
+
+type TaskFunction<T> = (remainingMs: number) => T | Promise<T>
 
 /** For reads of grids. */
 const DEFAULT_LIMITS: FairQueueLimits = { parallelTasks: 1, maxWaiting: 128, maxWaitingPerVisitor: 32 }
 
 /** Create a queue that runs a few tasks at a time and alternates between visitors. */
 export function createFairQueue(clock: Clock, limits: FairQueueLimits = DEFAULT_LIMITS) {
-  /** Visitors in the order of their turns, each with tasks in order of arrival. */
-  const waiting = new Map<string, Task[]>()
-  const { parallelTasks, parallelPerGroup = parallelTasks } = limits
+  const { parallelTasks, parallelPerGroup = parallelTasks, maxWaiting, maxWaitingPerVisitor } = limits
+  const waiting = createLines()
+  /** Waiting and running tasks by key. */
+  const tasksByKey = new Map<string, Task>()
   /** Running tasks of each group. */
   const running = new Map<string, number>()
   const isFree = ({ group }: Task): boolean => (running.get(group) ?? 0) < parallelPerGroup
@@ -33,55 +57,139 @@ export function createFairQueue(clock: Clock, limits: FairQueueLimits = DEFAULT_
     if (changed === 0) running.delete(group)
     else running.set(group, changed)
   }
-  let count = 0
   let runnerCount = 0
   const runAll = async (): Promise<void> => {
     runnerCount += 1
-    for (let next = takeNext(waiting, isFree); next !== undefined; next = takeNext(waiting, isFree)) {
-      count -= 1
+    for (let next = waiting.take(isFree); next !== undefined; next = waiting.take(isFree)) {
       changeRunning(next.group, 1)
-      await next.run()
+      await runTask(next, clock)
       changeRunning(next.group, -1)
     }
     runnerCount -= 1
   }
+  /** Find the task of a key, or create one. */
+  const openTask = <T>({ group = '', key }: FairQueuePlace, task: TaskFunction<T>): Task => {
+    const known = key === undefined ? undefined : tasksByKey.get(key)
+    if (known !== undefined) return known
+    const created = createTask({ group, key }, task)
+    if (key === undefined) return created
+    tasksByKey.set(key, created)
+    const forget = (): void => void tasksByKey.delete(key)
+    created.result.then(forget, forget)
+    return created
+  }
+  /** Add a task to the line of a visitor. A task that is in another line already needs no more room. */
+  const enqueue = (task: Task, visitor: string): void => {
+    if (task.isStarted || task.visitors.has(visitor)) return
+    const isNew = task.visitors.size === 0
+    const isLineFull = waiting.count(visitor) >= maxWaitingPerVisitor
+    const isFull = isNew && waiting.taskCount() >= maxWaiting
+    if (!isLineFull && (!isFull || waiting.dropNewestOfLongest(visitor))) waiting.add(task, visitor)
+    else if (isNew) task.reject(createFullError())
+  }
   return {
-    /** Run `task` with the remaining milliseconds. @throws UnavailableError if the queue is full or `timeoutMs` passes. */
-    async run<T>(
-      { visitor, timeoutMs, group = '' }: FairQueuePlace,
-      task: (remainingMs: number) => Promise<T>,
-    ): Promise<T> {
-      const ownTasks = waiting.get(visitor) ?? []
-      if (count >= limits.maxWaiting || ownTasks.length >= limits.maxWaitingPerVisitor)
-        throw new UnavailableError('too many requests are waiting')
-      const deadlineMs = clock.nowMs() + timeoutMs
-      return new Promise((resolve, reject) => {
-        const cancel = clock.startTimer(timeoutMs, () =>
-          reject(new UnavailableError('the request timed out in the queue')),
-        )
-        const runTask = async (): Promise<void> => {
-          const remainingMs = Math.min(timeoutMs, deadlineMs - clock.nowMs())
-          if (remainingMs > 0) await task(remainingMs).then(resolve, reject)
-          cancel()
-        }
-        ownTasks.push({ group, run: runTask })
-        waiting.set(visitor, ownTasks)
-        count += 1
-        if (runnerCount < parallelTasks) void runAll()
-      })
+    /**
+     * Run `task` with the remaining milliseconds, unless all its callers are gone by then.
+     * @throws UnavailableError if the queue is full or `timeoutMs` passes.
+     */
+    run<T>(place: FairQueuePlace, task: TaskFunction<T>): Promise<T> {
+      const { visitor, isGone = isNever, timeoutMs } = place
+      const opened = openTask(place, task)
+      const caller: Caller = { deadlineMs: clock.nowMs() + timeoutMs, timeoutMs, isGone }
+      opened.callers.add(caller)
+      enqueue(opened, visitor)
+      if (runnerCount < parallelTasks) void runAll()
+      return settleInTime(clock, opened, caller) as Promise<T>
     },
   }
 }
 
-/** Return the first free task of the next visitor who has one, and move the visitor to the end. */
-function takeNext(waiting: Map<string, Task[]>, isFree: (task: Task) => boolean): Task | undefined {
-  for (const [visitor, tasks] of waiting) {
-    const index = tasks.findIndex(isFree)
-    if (index < 0) continue
-    const [task] = tasks.splice(index, 1)
-    waiting.delete(visitor)
-    if (tasks.length > 0) waiting.set(visitor, tasks)
-    return task
+const isNever = (): boolean => false
+
+function createFullError(): UnavailableError {
+  return new UnavailableError('too many requests are waiting')
+}
+
+function createTask<T>({ group, key }: Pick<Task, 'group' | 'key'>, task: TaskFunction<T>): Task {
+  const turn = {} as Pick<Task, 'start' | 'reject'>
+  const result = new Promise<number>((start, reject) => Object.assign(turn, { start, reject })).then(task)
+  // Each caller handles the failure.
+  result.catch(() => {})
+  return { group, key, callers: new Set(), visitors: new Set(), result, ...turn, isStarted: false }
+}
+
+/** Run a task for the caller with the most time left. A task without callers is dropped. */
+async function runTask({ callers, result, start, reject }: Task, clock: Clock): Promise<void> {
+  const nowMs = clock.nowMs()
+  const remainingMs = [...callers]
+    .filter(({ isGone }) => !isGone())
+    // A clock may be set back.
+    .map(({ deadlineMs, timeoutMs }) => Math.min(timeoutMs, deadlineMs - nowMs))
+  const longestMs = Math.max(0, ...remainingMs)
+  if (longestMs > 0) start(longestMs)
+  else reject(new UnavailableError('the client is gone'))
+  await result.catch(() => {})
+}
+
+/** Return the result of a task; reject when the caller's time is over. The task then continues for other callers. */
+function settleInTime(clock: Clock, { result, callers }: Task, caller: Caller): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    const cancel = clock.startTimer(caller.timeoutMs, () => {
+      callers.delete(caller)
+      reject(new UnavailableError('the request timed out in the queue'))
+    })
+    result.then(resolve, reject).finally(cancel)
+  })
+}
+
+/** Create the lines of waiting tasks: one for each visitor, in the order of their turns. A task can stand in several lines. */
+function createLines() {
+  const lines = new Map<string, Task[]>()
+  let count = 0
+  const leave = (task: Task, visitor: string): void => {
+    const line = lines.get(visitor) ?? []
+    line.splice(line.indexOf(task), 1)
+    if (line.length === 0) lines.delete(visitor)
+    task.visitors.delete(visitor)
+    if (task.visitors.size === 0) count -= 1
   }
-  return undefined
+  return {
+    taskCount: (): number => count,
+    count: (visitor: string): number => lines.get(visitor)?.length ?? 0,
+    add(task: Task, visitor: string): void {
+      if (task.visitors.size === 0) count += 1
+      task.visitors.add(visitor)
+      const line = lines.get(visitor)
+      if (line === undefined) lines.set(visitor, [task])
+      else line.push(task)
+    },
+    /** Return the first free task of the next visitor who has one, and move the visitor to the end. */
+    take(isFree: (task: Task) => boolean): Task | undefined {
+      for (const [visitor, line] of lines) {
+        const task = line.find(isFree)
+        if (task === undefined) continue
+        task.isStarted = true
+        for (const one of task.visitors) leave(task, one)
+        const rest = lines.get(visitor)
+        if (rest === undefined) return task
+        lines.delete(visitor)
+        lines.set(visitor, rest)
+        return task
+      }
+      return undefined
+    },
+    /** Reject the newest task of the longest line that nobody else waits for. `false`: no line is longer than that of `visitor`. */
+    dropNewestOfLongest(visitor: string): boolean {
+      const [longest = ''] = [...lines.keys()].sort((one, other) => length(lines, other) - length(lines, one))
+      const task = lines.get(longest)?.findLast((one) => one.visitors.size === 1)
+      if (task === undefined || length(lines, longest) <= length(lines, visitor)) return false
+      leave(task, longest)
+      task.reject(createFullError())
+      return true
+    },
+  }
+}
+
+function length(lines: ReadonlyMap<string, readonly Task[]>, visitor: string): number {
+  return lines.get(visitor)?.length ?? 0
 }

@@ -104,9 +104,103 @@ describe('fair queue', () => {
     const accepted = Array.from({ length: 33 }, () => run('a'))
     await expect(run('a')).rejects.toMatchObject({ code: 'VITRINE_UNAVAILABLE' })
     const others = ['b', 'c', 'd'].flatMap((who) => Array.from({ length: 32 }, () => run(who)))
-    await expect(run('e')).rejects.toMatchObject({ code: 'VITRINE_UNAVAILABLE' })
+    const late = run('e')
+    await expect(accepted.at(-1)).rejects.toMatchObject({ code: 'VITRINE_UNAVAILABLE' })
     read.resolve('read')
-    expect(new Set(await Promise.all([...accepted, ...others]))).toEqual(new Set(['read']))
-    expect(await run('e')).toBe('read')
+    const rest = [...accepted.slice(0, -1), ...others, late]
+    expect(new Set(await Promise.all(rest))).toEqual(new Set(['read']))
+  })
+
+  test('full queue - a visitor whose line is the longest loses, not one who comes later', async () => {
+    const queue = createFairQueue(createFakeClock(0), {
+      parallelTasks: 1,
+      maxWaiting: 3,
+      maxWaitingPerVisitor: 3,
+    })
+    const read = defer<string>()
+    const run = (who: string): Promise<string> => queue.run(visitor(who), () => read.promise)
+    const [running, first, second, newest] = [run('a'), run('a'), run('a'), run('a')]
+    const late = run('b')
+    await expect(newest).rejects.toMatchObject({ code: 'VITRINE_UNAVAILABLE' })
+    await expect(run('a')).rejects.toMatchObject({ code: 'VITRINE_UNAVAILABLE' })
+    read.resolve('read')
+    expect(await Promise.all([running, first, second, late])).toEqual(Array(4).fill('read'))
+  })
+})
+
+describe('shared tasks', () => {
+  test('same key - one task, whose result all callers get; a later call starts a new one', async () => {
+    const queue = createFairQueue(createFakeClock(0))
+    let count = 0
+    const run = (who: string, key: string): Promise<number> =>
+      queue.run({ ...visitor(who), key }, async () => {
+        await setImmediate()
+        return (count += 1)
+      })
+    expect(await Promise.all([run('a', 'x'), run('b', 'x'), run('a', 'x'), run('a', 'y')])).toEqual([
+      1, 1, 1, 2,
+    ])
+    expect(await run('a', 'x')).toBe(3)
+  })
+
+  test('key that a visitor with many tasks asked for first - starts at the turn of another caller', async () => {
+    const queue = createFairQueue(createFakeClock(0))
+    const read = defer<string>()
+    const order: string[] = []
+    const run = (who: string, key: string): Promise<string> =>
+      queue.run({ ...visitor(who), key }, () => {
+        order.push(key)
+        return read.promise
+      })
+    const results = ['a0', 'a1', 'a2', 'a3', 'both'].map((key) => run('a', key))
+    results.push(run('b', 'both'))
+    read.resolve('read')
+    await Promise.all(results)
+    expect(order).toEqual(['a0', 'a1', 'both', 'a2', 'a3'])
+  })
+
+  test('full queue - callers of a waiting task are accepted', async () => {
+    const limits = { parallelTasks: 1, maxWaiting: 1, maxWaitingPerVisitor: 1 }
+    const queue = createFairQueue(createFakeClock(0), limits)
+    const read = defer<string>()
+    const run = (who: string, key: string): Promise<string> =>
+      queue.run({ ...visitor(who), key }, () => read.promise)
+    const results = [run('a', 'running'), run('a', 'x'), run('b', 'x'), run('a', 'x'), run('b', 'running')]
+    await expect(run('b', 'y')).rejects.toMatchObject({ code: 'VITRINE_UNAVAILABLE' })
+    read.resolve('read')
+    expect(await Promise.all(results)).toEqual(Array(5).fill('read'))
+  })
+
+  test('first caller out of time - the task runs for the next one, with the time that it has left', async () => {
+    const clock = createFakeClock(0)
+    const queue = createFairQueue(clock)
+    const read = defer<string>()
+    const running = queue.run({ visitor: 'a', timeoutMs: 100 }, () => read.promise)
+    const remaining: number[] = []
+    const run = (timeoutMs: number): Promise<string> =>
+      queue.run({ visitor: 'a', timeoutMs, key: 'x' }, (leftMs) => {
+        remaining.push(leftMs)
+        return Promise.resolve('x')
+      })
+    const [short, long] = [run(10), run(30)]
+    clock.advance(10)
+    await expect(short).rejects.toMatchObject({ code: 'VITRINE_UNAVAILABLE' })
+    read.resolve('read')
+    expect([await running, await long, remaining]).toEqual(['read', 'x', [20]])
+  })
+
+  test('all callers gone - the task never runs', async () => {
+    const queue = createFairQueue(createFakeClock(0))
+    const read = defer<string>()
+    const running = queue.run(visitor('a'), () => read.promise)
+    const started: string[] = []
+    const run = (key: string, isGone: boolean): Promise<unknown> =>
+      queue.run({ ...visitor('b'), key, isGone: () => isGone }, () => started.push(key))
+    const gone = [run('x', true), run('x', true)]
+    const wanted = [run('y', true), run('y', false)]
+    read.resolve('read')
+    await Promise.all([running, ...wanted])
+    for (const one of gone) await expect(one).rejects.toMatchObject({ code: 'VITRINE_UNAVAILABLE' })
+    expect(started).toEqual(['y'])
   })
 })
