@@ -18,8 +18,9 @@ const HEADERS_TIMEOUT_MS: number = 5 * SECOND_MS
 const REQUEST_TIMEOUT_MS: number = 8 * SECOND_MS
 /** How long a connection with a request may make no progress. Node checks once per period, so it can take two. */
 const STALL_TIMEOUT_MS: number = 15 * SECOND_MS
-/** Pipelined requests of a connection that may wait. Each costs about 6 kB. */
-const MAX_PENDING_REQUESTS = 64
+/** Pipelined requests that may wait for earlier responses of their connection: for each connection, and in all. Each costs about 6 kB. */
+const MAX_WAITING_REQUESTS = 63
+const MAX_WAITING_IN_ALL = 4_096
 /** While the server ends, idle connections stay open this long for requests that are already on their way. */
 const CLOSE_GRACE_MS: number = SECOND_MS / 2
 const CLOSE_POLL_MS = 50
@@ -50,28 +51,42 @@ export type GuardedServer = Readonly<{
   end(clock: Clock, timeoutMs: number): Promise<void>
 }>
 
-type Pending = Map<Duplex, number>
+/** A connection answers one request at a time. `current`: the newest response that it has begun. */
+type Connection = { current: ServerResponse | undefined; readonly waiting: Exchange[] }
+type Exchange = Readonly<{ request: IncomingMessage; response: ServerResponse; handler: RequestListener }>
+type Connections = Map<Duplex, Connection>
 
 /** Create an HTTP server that also formats the refusals which Node would send without a body. */
 export function createGuardedServer(details: GuardedServerDetails): GuardedServer {
   const { options, formatRefusal, stallTimeoutMs = STALL_TIMEOUT_MS } = details
-  const pending: Pending = new Map()
+  const connections: Connections = new Map()
+  let waitingCount = 0
   const limitPipelining =
     (handler: RequestListener): RequestListener =>
     (request, response) => {
       const { socket } = request
+      const connection = connections.get(socket)
+      if (connection === undefined) return
       // A response without a socket is queued behind an earlier response of its connection.
-      if (
-        response.socket === null &&
-        (socket.destroyed || countPending(pending, socket) >= MAX_PENDING_REQUESTS)
-      )
+      if (response.socket !== null) {
+        connection.current = response
+        dispatch(request, response, handler)
+      } else if (connection.waiting.length >= MAX_WAITING_REQUESTS || waitingCount >= MAX_WAITING_IN_ALL)
         socket.destroy()
       else {
-        dispatch(request, response, handler)
-        // A cached response is already sent, unless it is queued.
-        if (!response.writableEnded || response.socket === null) trackPending(pending, socket, response)
+        if (connection.waiting.length === 0) connection.current?.once('close', () => serveNext(connection))
+        connection.waiting.push({ request, response, handler })
+        waitingCount += 1
       }
     }
+  const serveNext = (connection: Connection): void => {
+    const next = connection.waiting.shift()
+    if (next === undefined) return
+    waitingCount -= 1
+    connection.current = next.response
+    if (connection.waiting.length > 0) next.response.once('close', () => serveNext(connection))
+    dispatch(next.request, next.response, next.handler)
+  }
   const dispatch = (request: IncomingMessage, response: ServerResponse, handler: RequestListener): void => {
     if (request.headers.host === undefined && request.httpVersion === '1.1')
       return sendRefusal(request, response, { refusal: NO_HOST, format: formatRefusal })
@@ -91,35 +106,30 @@ export function createGuardedServer(details: GuardedServerDetails): GuardedServe
   )
   server.timeout = stallTimeoutMs
   server.on('connection', (socket) => {
-    pending.set(socket, 0)
-    socket.once('close', () => pending.delete(socket))
+    const connection: Connection = { current: undefined, waiting: [] }
+    connections.set(socket, connection)
+    socket.once('close', () => {
+      connections.delete(socket)
+      waitingCount -= connection.waiting.splice(0).length
+    })
   })
   server.on('checkExpectation', limitPipelining(details.handleExpectation))
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     // The client would take these bytes for its pending response.
-    const isUnusable = !socket.writable || error.code === 'ECONNRESET' || countPending(pending, socket) > 0
+    const isUnusable = !socket.writable || error.code === 'ECONNRESET' || isBusy(connections.get(socket))
     if (isUnusable) socket.destroy()
     else writeRefusal(socket, PARSE_REFUSALS[error.code ?? ''] ?? MALFORMED, formatRefusal)
   })
-  return { server, end: (clock, timeoutMs) => endServer({ server, pending }, clock, timeoutMs) }
+  return { server, end: (clock, timeoutMs) => endServer({ server, connections }, clock, timeoutMs) }
 }
 
-function countPending(pending: Pending, socket: Duplex): number {
-  return pending.get(socket) ?? 0
-}
-
-/** Count the response as pending until it closes. */
-function trackPending(pending: Pending, socket: Duplex, response: ServerResponse): void {
-  const add = (change: number): void => {
-    const before = pending.get(socket)
-    if (before !== undefined) pending.set(socket, before + change)
-  }
-  add(1)
-  response.once('close', () => add(-1))
+/** Whether a response has begun that the client has not received yet. */
+function isBusy(connection: Connection | undefined): boolean {
+  return connection?.current !== undefined && !connection.current.closed
 }
 
 async function endServer(
-  { server, pending }: Readonly<{ server: Server; pending: Pending }>,
+  { server, connections }: Readonly<{ server: Server; connections: Connections }>,
   clock: Clock,
   timeoutMs: number,
 ): Promise<void> {
@@ -130,10 +140,10 @@ async function endServer(
   NetServer.prototype.close.call(server)
   void closed.then(() => done.abort())
   while (!done.signal.aborted && isWithin(startedMs, timeoutMs, clock.nowMs())) {
-    const sockets = [...pending.keys()]
+    const sockets = [...connections.keys()]
     if (sockets.every((socket) => socket.writableLength === 0)) server.closeIdleConnections()
     // Node does not count preconnected sockets of browsers as idle, because they never sent a request.
-    if (!isWithin(startedMs, CLOSE_GRACE_MS, clock.nowMs())) closeIdleSockets(pending)
+    if (!isWithin(startedMs, CLOSE_GRACE_MS, clock.nowMs())) closeIdleSockets(connections)
     await clock.wait(CLOSE_POLL_MS, done.signal)
   }
   server.closeAllConnections()
@@ -142,8 +152,9 @@ async function endServer(
   server.close()
 }
 
-function closeIdleSockets(pending: Pending): void {
-  for (const [socket, count] of pending) if (count === 0 && socket.writableLength === 0) socket.destroy()
+function closeIdleSockets(connections: Connections): void {
+  for (const [socket, connection] of connections)
+    if (!isBusy(connection) && socket.writableLength === 0) socket.destroy()
 }
 
 function hasBody(headers: IncomingHttpHeaders): boolean {

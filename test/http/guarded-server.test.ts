@@ -60,15 +60,17 @@ const respondOk: RequestListener = (_request, response) => void response.end('ok
 const countResponses = (text: string): number => text.match(/HTTP\/1\.1 \d/g)?.length ?? 0
 
 describe('pipelined requests', () => {
-  test('64 pending requests all get a response', async () => {
+  test('64 requests - are handled one after the other, and all get a response', async () => {
     const pending: ServerResponse[] = []
     const port = await startGuarded((_request, response) => void pending.push(response))
     const socket = open(port)
     let received = ''
     socket.on('data', (chunk) => (received += chunk.toString('latin1')))
     socket.write(REQUEST.repeat(64))
-    await vi.waitFor(() => expect(pending).toHaveLength(64))
-    for (const response of pending) response.end('ok')
+    for (let count = 1; count <= 64; count += 1) {
+      await vi.waitFor(() => expect(pending).toHaveLength(count))
+      pending.at(-1)?.end('ok')
+    }
     await vi.waitFor(() => expect(countResponses(received)).toBe(64))
     socket.write(REQUEST)
     await vi.waitFor(() => expect(pending).toHaveLength(65))
@@ -78,9 +80,43 @@ describe('pipelined requests', () => {
     const handler = vi.fn<RequestListener>()
     const port = await startGuarded(handler)
     expect(await exchange(port, REQUEST.repeat(700))).toBe('')
-    expect(handler).toHaveBeenCalledTimes(64)
+    expect(handler).toHaveBeenCalledTimes(1)
     handler.mockImplementation(respondOk)
     expect(await exchange(port, `${REQUEST.slice(0, -2)}Connection: close\r\n\r\n`)).toMatch(/ok$/)
+  })
+
+  test('client that leaves - its waiting requests are not handled', async () => {
+    const handler = vi.fn<RequestListener>()
+    const port = await startGuarded(handler)
+    const socket = open(port)
+    socket.write(REQUEST.repeat(64))
+    await vi.waitFor(() => expect(handler).toHaveBeenCalledTimes(1))
+    const [request, response] = handler.mock.calls[0] ?? []
+    socket.destroy()
+    await vi.waitFor(() => expect(request?.socket.destroyed).toBe(true))
+    response?.end('too late')
+    handler.mockImplementation(respondOk)
+    expect(await exchange(port, `${REQUEST.slice(0, -2)}Connection: close\r\n\r\n`)).toMatch(/ok$/)
+    expect(handler).toHaveBeenCalledTimes(2)
+  })
+
+  test('many connections with waiting requests - those over the common limit are ended, others are served', async () => {
+    const handler = vi.fn<RequestListener>()
+    const port = await startGuarded(handler)
+    const sockets = Array.from({ length: 70 }, () => open(port))
+    const closed = vi.fn<() => void>()
+    for (const socket of sockets) socket.on('close', closed).write(REQUEST.repeat(64))
+    // 65 connections with 63 waiting requests each fill the limit of 4,096.
+    await vi.waitFor(() => expect(closed).toHaveBeenCalledTimes(5))
+    handler.mockImplementation(respondOk)
+    expect(await exchange(port, `${REQUEST.slice(0, -2)}Connection: close\r\n\r\n`)).toMatch(/ok$/)
+    for (const socket of sockets) socket.destroy()
+    await vi.waitFor(() => expect(closed).toHaveBeenCalledTimes(70))
+    const late = open(port)
+    let received = ''
+    late.on('data', (chunk) => (received += chunk.toString('latin1')))
+    late.write(REQUEST.repeat(64))
+    await vi.waitFor(() => expect(countResponses(received)).toBe(64))
   })
 
   test('requests with a response count until the client reads it', async () => {
@@ -90,7 +126,7 @@ describe('pipelined requests', () => {
     socket.pause()
     socket.write(REQUEST.repeat(700))
     await once(socket.resume(), 'close')
-    expect(handler.mock.calls.length).toBeLessThanOrEqual(65)
+    expect(handler.mock.calls.length).toBeLessThanOrEqual(64)
   })
 
   test('many requests on one connection are served while the client reads', async () => {
