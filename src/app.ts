@@ -1,7 +1,10 @@
 import type { RequestListener } from 'node:http'
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import express, { type Express } from 'express'
+import { SECOND_MS } from './clock.ts'
 import type { Context } from './context.ts'
 import { createAdminAuth } from './http/admin-auth.ts'
+import { createFairQueue } from './lib/fair-queue.ts'
 import { createAssetsRouter } from './routes/assets.ts'
 import { createDataRouter } from './routes/data.ts'
 import { createDemoRouter } from './routes/demo.ts'
@@ -19,12 +22,32 @@ import { createPicturesRouter } from './routes/pictures.ts'
 import { createRequestCheck } from './routes/requests.ts'
 import { createStudioRouter } from './routes/studio.ts'
 
-/** Create the widget server: it sends cached responses directly and routes all other requests through Express. */
+/** Requests of a turn of the event loop: 3 ms of work. All others wait, also for the requests of other clients. */
+const ROUTING_LIMITS = { parallelTasks: 16, maxWaiting: Infinity, maxWaitingPerVisitor: Infinity }
+/** The server cuts connections without progress at about this time. */
+const ROUTING_TIMEOUT_MS: number = 15 * SECOND_MS
+/** Never waits for other requests. */
+const HEALTH_TARGET = '/healthz'
+
+/** Create the widget server: it sends cached responses directly and routes all other requests through Express, in turn by client. */
 export function createApp(context: Context, isStopping: () => boolean = () => false): RequestListener {
   const { responses } = context.caches
   const app = createRoutes(context, isStopping)
+  const routing = createFairQueue(context.clock, ROUTING_LIMITS)
   return (request, response) => {
-    if (!responses.sendByTarget(request, response)) app(request, response)
+    if (responses.sendByTarget(request, response)) return
+    if (request.url === HEALTH_TARGET) {
+      app(request, response)
+      return
+    }
+    const { socket } = request
+    const place = { visitor: socket.remoteAddress ?? '', isGone: () => socket.destroyed }
+    const routed = routing.run({ ...place, timeoutMs: ROUTING_TIMEOUT_MS }, async () => {
+      await yieldToEventLoop()
+      if (!responses.sendByTarget(request, response)) app(request, response)
+    })
+    // Nobody waits any more.
+    routed.catch(() => {})
   }
 }
 

@@ -13,6 +13,7 @@ import type { ChannelSource } from './freshness/channels.ts'
 import { createSources } from './freshness/sources.ts'
 import { type AdminLimiter, createAdminLimiter } from './http/admin-limiter.ts'
 import { type Assets, loadAssets } from './http/assets.ts'
+import { type RenderQueue, createRenderQueue } from './http/render-queue.ts'
 import { createEtag, hashFolders } from './http/response.ts'
 import type { PageSources } from './http/security-headers.ts'
 import { BUILT_FOLDER, OFFERS_FOLDER, VIEWS_FOLDER, WIDGETS_FOLDER, findFileId } from './lib/paths.ts'
@@ -131,6 +132,7 @@ export type Context = Omit<
     /** `null` with `VITRINE_PICTURES=direct`. */
     pictures: Pictures | null
     caches: Caches
+    renderQueue: RenderQueue
     walks: WalkSupervisor
     /** Counts of widgets and clicks. */
     coverage: Coverage
@@ -206,6 +208,7 @@ export async function createContext(options: ContextOptions): Promise<Context> {
     widgets: createWidgets({ ...sources, ...widgetParts }),
     pictures,
     caches,
+    renderQueue: createRenderQueue(clock, config.freshness.visitorTimeoutMs),
     walks,
     coverage,
     webhook,

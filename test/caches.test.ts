@@ -16,7 +16,9 @@ const makeCaches = (maxEntries: number, maxBytes: number): Caches => {
 
 /** Add `count` entries of `bytes` bytes each to every cache. */
 function fill(caches: Caches, count: number, bytes: number): void {
-  const response = makeResponse({ bodies: { template: { text: 'x'.repeat(bytes), slots: [] } } })
+  const response = makeResponse({
+    bodies: { template: { text: 'x'.repeat(bytes), slots: [] }, compressed: null },
+  })
   for (let index = 0; index < count; index += 1) {
     const key = String(index).padStart(8, '0')
     caches.products.set(key, { product: null, asOfMs: 0 }, bytes)

@@ -1,10 +1,9 @@
 import { type Clock, SECOND_MS, isWithin } from '../clock.ts'
 import type { FreshnessConfig } from '../config/config.ts'
 import { UnavailableError } from '../errors.ts'
-import { createFairQueue } from '../lib/fair-queue.ts'
+import { type FairQueue, type Visitor, createFairQueue } from '../lib/fair-queue.ts'
 import { tryWithTimeout } from '../lib/with-timeout.ts'
 import type { LruCache } from '../lib/lru-cache.ts'
-import { createSingleFlight } from '../lib/single-flight.ts'
 import { findSaleEndMs, isSaleEnded } from '../offers/price-age.ts'
 import { type CopyStore, type DealEntry, type DealQuery, isShortRead } from '../storage/store.ts'
 import { type Cached, classifyAge } from './age.ts'
@@ -12,13 +11,12 @@ import { type Cached, classifyAge } from './age.ts'
 export type DealPage = Readonly<{ deals: readonly DealEntry[]; hasNext: boolean }>
 
 /**
- * `visitor`: identifies who waits, for example by IP address. `query.currency`: `null` selects the currency of most deals.
- * `query.limit`: one more than shown, to detect a next page.
+ * `query.currency`: `null` selects the currency of most deals. `query.limit`: one more than shown, to detect a next page.
  */
-export type DealRequest = Readonly<{
-  visitor?: string
-  query: Omit<DealQuery, 'currency'> & Readonly<{ currency: string | null }>
-}>
+export type DealRequest = Partial<Visitor> &
+  Readonly<{
+    query: Omit<DealQuery, 'currency'> & Readonly<{ currency: string | null }>
+  }>
 
 type DealSourceDetails = Readonly<{
   store: Pick<CopyStore, 'getCopyState' | 'findDeals' | 'findDealCurrency'>
@@ -48,10 +46,9 @@ type PageRead = Pick<CachedDeals, 'page' | 'readAtMs'>
 /** Reads deals from memory, then from the stored copy; never calls the catalog. When the store fails, serves what is in memory. */
 export class DealSource {
   readonly #details: DealSourceDetails
-  readonly #flights = createSingleFlight<CachedDeals>()
   /** Two queues, so that a read through all deals delays no short read. */
-  readonly #shortReads: ReturnType<typeof createFairQueue>
-  readonly #longReads: ReturnType<typeof createFairQueue>
+  readonly #shortReads: FairQueue
+  readonly #longReads: FairQueue
   #lastFailure: Readonly<{ error: unknown; atMs: number }> | undefined
 
   constructor(details: DealSourceDetails) {
@@ -87,8 +84,8 @@ export class DealSource {
       throw new UnavailableError('no walk of the channel has completed yet')
     if (cachedDeals?.walk === currentWalk && this.#isFresh(cachedDeals))
       return withValidity(cachedDeals, this.#details)
-    const read = await this.#flights.run(`${key} ${currentWalk}`, async () => {
-      const { page, readAtMs } = await this.#readQueued(request)
+    const read = await this.#runQueued(request, `${key} ${currentWalk}`, async (timeoutMs) => {
+      const { page, readAtMs } = await this.#readPage(request.query, timeoutMs)
       const asOfMs = findOldestMs(page.deals, completedStartedAtMs)
       const saleEndMs = findSaleEndMs(page.deals.map(({ offer }) => offer))
       const deals = { page, asOfMs, saleEndMs, readAtMs, walk: currentWalk }
@@ -98,7 +95,12 @@ export class DealSource {
     return withValidity(read, this.#details)
   }
 
-  async #readQueued({ query, visitor = '' }: DealRequest): Promise<PageRead> {
+  /** Run a read in the visitor's turn. Visitors who wait for the same key share it. */
+  async #runQueued(
+    { query, ...visitor }: DealRequest,
+    key: string,
+    read: (timeoutMs: number) => Promise<CachedDeals>,
+  ): Promise<CachedDeals> {
     const { clock, config } = this.#details
     const timeoutMs = config.visitorTimeoutMs
     // A long read may use half the time, which leaves time for the next one.
@@ -106,11 +108,11 @@ export class DealSource {
       ? { queue: this.#shortReads, longestMs: timeoutMs }
       : { queue: this.#longReads, longestMs: timeoutMs / 2 }
     try {
-      const read = await queue.run({ visitor, timeoutMs }, (remainingMs) =>
-        this.#readPage(query, Math.min(remainingMs, longestMs)),
+      const deals = await queue.run({ visitor: '', ...visitor, timeoutMs, key }, (remainingMs) =>
+        read(Math.min(remainingMs, longestMs)),
       )
       this.#lastFailure = undefined
-      return read
+      return deals
     } catch (error) {
       // A failing store also fills or slows the queue: report the store's error as the cause.
       const cause = this.#findLastFailure()

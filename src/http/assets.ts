@@ -14,7 +14,7 @@ export type Asset = Readonly<{
   /** Such as `/assets/vitrine.3f9a1c2b.css`. */
   path: string
   contentType: string
-  bodies: Required<Bodies<Buffer>>
+  bodies: Bodies
   /** Weak, with quotes. All encodings share it. */
   etag: string
   /** `sha384-…` */

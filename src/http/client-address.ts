@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
 import type { Config } from '../config/config.ts'
+import type { Visitor } from '../lib/fair-queue.ts'
 import { parseUrl } from '../lib/urls.ts'
 
 /** Return the limiter key of a visitor. If every proxy is trusted, `ip` is ignored: clients can forge X-Forwarded-For. */
@@ -11,6 +12,14 @@ export function findClientAddress(
   const socketAddress = socket.remoteAddress ?? ''
   const address = trustProxy === true ? socketAddress : (ip ?? socketAddress)
   return toLimiterKey(address) ?? toLimiterKey(socketAddress) ?? ''
+}
+
+/** Return who waits for a response. */
+export function toVisitor(
+  request: Parameters<typeof findClientAddress>[0],
+  trustProxy: unknown,
+): Required<Visitor> {
+  return { visitor: findClientAddress(request, trustProxy), isGone: () => request.socket.destroyed }
 }
 
 /** Return a limiter key: the IPv4 address, or the /64 of IPv6, without port and zone. `undefined`: invalid. */

@@ -5,10 +5,12 @@ import type { CacheBounds } from '../lib/lru-cache.ts'
 import { type SubTemplate, fillSubs } from '../lib/sub-template.ts'
 import { type CacheLifetime, toCacheControl } from './cache-headers.ts'
 import {
+  type Compression,
   type Encoding,
   type Headers,
   BODY_HEADERS,
   chooseEncoding,
+  compress,
   compressNow,
   isEtagMatch,
   listHeaders,
@@ -23,8 +25,14 @@ const OVERHEAD_BYTES = 1_024
 /** Alternating names and values for `writeHead`. Many responses share one block. */
 export type HeaderBlock = Readonly<{ full: readonly string[]; notModified: readonly string[] }>
 
-/** A body without the id of the placement in each encoding, as bytes (latin1); `template` has slots for the id. */
-export type WidgetBodies = Readonly<{ template: SubTemplate; gzip?: string; br?: string }>
+/**
+ * Bodies as bytes (latin1), which Node sends with the headers in one write. `template` has slots for the id of the placement.
+ * `compressed`: without an id, by encoding, added when a client first needs one; `null`: the response is never compressed.
+ */
+export type WidgetBodies = Readonly<{ template: SubTemplate; compressed: Map<Compression, string> | null }>
+
+/** What a response is made of besides its data: the id of the placement and the encoding. */
+export type BodyForm = Readonly<{ sub: string | null; encoding: Encoding }>
 
 /** A response without the headers that depend on the current time, and without the id of the placement. */
 export type PreparedResponse = Readonly<{
@@ -60,8 +68,10 @@ type Exchange = Readonly<{ request: IncomingMessage; response: ServerResponse; t
 export type ResponseCache = Readonly<{
   /** Send the cached response of exactly this target. `false`: nothing was sent. */
   sendByTarget(request: IncomingMessage, response: ServerResponse): boolean
-  /** Send the cached response of a key and add the target to it. `false`: nothing was sent. */
-  sendByKey(key: ResponseKey, exchange: Exchange): boolean
+  /** Send the cached response of a key and add the target to it. `body`: if it is known. `false`: nothing was sent. */
+  sendByKey(key: ResponseKey, exchange: Exchange, body?: string): boolean
+  /** Find a response that is current, but has not been compressed as a client needs it. */
+  findCurrent(key: string): CachedResponse | undefined
   /** Find a response that may have expired, because its bodies may be reused. */
   find(key: string): CachedResponse | undefined
   set(key: ResponseKey, cached: CachedResponse, target: string): void
@@ -80,20 +90,27 @@ export function createResponseCache(bounds: CacheBounds, clock: Clock): Response
   const addTarget = (key: ResponseKey, target: string): void => {
     if (target.length <= MAX_TARGET_CHARACTERS) keys.set(target, key)
   }
-  const sendIfCurrent = (
-    { key, sub }: ResponseKey,
-    request: IncomingMessage,
-    response: ServerResponse,
-  ): boolean => {
+  const findCurrent = (key: string): CachedResponse | undefined => {
     const cached = responses.get(key)
     const nowMs = clock.nowMs()
     // The expiry is meaningless if the clock was set back.
-    if (cached === undefined || nowMs >= cached.expiresAtMs || isFuture(cached.lifetime.asOfMs, nowMs))
-      return false
+    const isCurrent =
+      cached !== undefined && nowMs < cached.expiresAtMs && !isFuture(cached.lifetime.asOfMs, nowMs)
+    return isCurrent ? cached : undefined
+  }
+  const sendIfCurrent = ({ key, sub }: ResponseKey, exchange: Omit<Exchange, 'target'>, known?: string) => {
+    const cached = findCurrent(key)
+    if (cached === undefined) return false
+    const { request, response } = exchange
+    const encoding = findEncoding(request, cached.bodies)
+    const isNotModified = hasBody(request, cached.etag, sub)
+    const body = isNotModified ? null : (known ?? findBody(cached.bodies, { sub, encoding }))
+    if (body === undefined) return false
     cached.countResponse()
     cached.countProducts(request, sub)
-    const cacheControl = toCacheControl(cached.lifetime, nowMs)
-    sendPreparedResponse(request, response, cached, { cacheControl, cacheStatus: cached.cacheStatus, sub })
+    const cacheControl = toCacheControl(cached.lifetime, clock.nowMs())
+    const { cacheStatus } = cached
+    sendPreparedResponse(request, response, cached, { cacheControl, cacheStatus, sub, encoding, body })
     return true
   }
   return {
@@ -101,13 +118,14 @@ export function createResponseCache(bounds: CacheBounds, clock: Clock): Response
       const { method, url = '' } = request
       if (method !== 'GET' && method !== 'HEAD') return false
       const key = keys.get(url)
-      return key !== undefined && sendIfCurrent(key, request, response)
+      return key !== undefined && sendIfCurrent(key, { request, response })
     },
-    sendByKey(key, { request, response, target }) {
-      if (!sendIfCurrent(key, request, response)) return false
-      addTarget(key, target)
+    sendByKey(key, exchange, body) {
+      if (!sendIfCurrent(key, exchange, body)) return false
+      addTarget(key, exchange.target)
       return true
     },
+    findCurrent,
     find: (key) => responses.get(key),
     set(key, cached, target) {
       responses.set(key.key, cached)
@@ -122,10 +140,11 @@ export function createResponseCache(bounds: CacheBounds, clock: Clock): Response
 const SLOT_BYTES = 100
 
 function computeSizeBytes({ bodies, ownHeaders }: CachedResponse, key: string): number {
-  const { template, gzip = '', br = '' } = bodies
+  const { template, compressed } = bodies
   const slotBytes = template.slots.length * SLOT_BYTES
   const ownBytes = ownHeaders.reduce((sum, text) => sum + text.length, slotBytes)
-  return key.length + template.text.length + gzip.length + br.length + ownBytes + OVERHEAD_BYTES
+  const compressedBytes = [...(compressed?.values() ?? [])].reduce((sum, body) => sum + body.length, 0)
+  return key.length + template.text.length + compressedBytes + ownBytes + OVERHEAD_BYTES
 }
 
 export function toHeaderBlock(headers: Headers): HeaderBlock {
@@ -133,26 +152,24 @@ export function toHeaderBlock(headers: Headers): HeaderBlock {
   return { full: all.flat(), notModified: all.filter(([name]) => !BODY_HEADERS.has(name)).flat() }
 }
 
-/** Send a prepared response, as 304 if the client has it, in the best encoding that it accepts. */
+/** Send a prepared response. `body`: `null` if the client has it. */
 export function sendPreparedResponse(
   request: IncomingMessage,
   response: ServerResponse,
-  { headers, ownHeaders, etag: plainEtag, bodies }: PreparedResponse,
-  details: Readonly<{ cacheControl: string; cacheStatus: string; sub: string | null }>,
+  { headers, ownHeaders, etag: plainEtag }: Omit<PreparedResponse, 'bodies'>,
+  details: Readonly<{ cacheControl: string; cacheStatus: string; body: string | null }> & BodyForm,
 ): void {
-  const { cacheControl, cacheStatus, sub } = details
+  const { cacheControl, cacheStatus, sub, encoding, body } = details
   const etag = toEtagOfSub(plainEtag, sub)
-  const isNotModified = etag !== null && isEtagMatch(request.headers['if-none-match'], etag)
-  const shared = isNotModified ? headers.notModified : headers.full
+  const shared = body === null ? headers.notModified : headers.full
   const list = shared.slice()
   list.push('Cache-Control', cacheControl, 'Cache-Status', cacheStatus, ...ownHeaders)
   if (etag !== null) list.push('ETag', etag)
-  if (isNotModified) {
+  if (body === null) {
     response.writeHead(304, list)
     response.end()
     return
   }
-  const { encoding, body } = toBody(bodies, sub, request.headers['accept-encoding'])
   if (encoding !== null) list.push('Content-Encoding', encoding)
   list.push('Content-Length', String(body.length))
   response.writeHead(200, list)
@@ -160,22 +177,46 @@ export function sendPreparedResponse(
   else response.end(body, 'latin1')
 }
 
+/** Whether the client has the body of a response. */
+export function hasBody({ headers }: IncomingMessage, plainEtag: string | null, sub: string | null): boolean {
+  const etag = toEtagOfSub(plainEtag, sub)
+  return etag !== null && isEtagMatch(headers['if-none-match'], etag)
+}
+
 /** Return the ETag of a response with the id of a placement; `null`: without one. */
-export function toEtagOfSub(etag: string | null, sub: string | null): string | null {
+function toEtagOfSub(etag: string | null, sub: string | null): string | null {
   return etag === null || sub === null ? etag : `${etag.slice(0, -1)}.${sub}"`
 }
 
-/** Return the body of a response. One with the id of a placement is compressed anew. Fragments and newsletters are not compressed. */
-function toBody(
-  { template, gzip, br }: WidgetBodies,
-  sub: string | null,
-  acceptEncoding: string | undefined,
-): Readonly<{ encoding: Encoding; body: string }> {
-  const encoding = br === undefined ? null : chooseEncoding(acceptEncoding)
-  if (sub !== null && template.slots.length > 0) {
-    const text = fillSubs(template, sub)
-    return { encoding, body: encoding === null ? text : compressNow(text, encoding) }
-  }
-  const body = encoding === null ? undefined : { gzip, br }[encoding]
-  return body === undefined ? { encoding: null, body: template.text } : { encoding, body }
+/** Return the encoding of a response. Fragments and newsletters are never compressed. */
+function findEncoding(
+  { headers }: IncomingMessage,
+  { compressed }: Pick<WidgetBodies, 'compressed'>,
+): Encoding {
+  return compressed === null ? null : chooseEncoding(headers['accept-encoding'])
+}
+
+/** A larger body with the id of a placement is compressed in the thread pool, so that it delays no other request. */
+const MAX_COMPRESSED_NOW_BYTES = 32_768
+
+/** Find a body that is ready to send, or almost; `undefined` if it has yet to be compressed. */
+export function findBody(bodies: WidgetBodies, { sub, encoding }: BodyForm): string | undefined {
+  const { template, compressed } = bodies
+  const isFilled = sub !== null && template.slots.length > 0
+  if (!isFilled) return encoding === null ? template.text : compressed?.get(encoding)
+  if (encoding === null) return fillSubs(template, sub)
+  return template.text.length <= MAX_COMPRESSED_NOW_BYTES
+    ? compressNow(fillSubs(template, sub), encoding)
+    : undefined
+}
+
+/** Return a body, compressed if necessary. One without an id is kept for other requests. */
+export async function createBody(bodies: WidgetBodies, form: BodyForm): Promise<string> {
+  const known = findBody(bodies, form)
+  const { sub, encoding } = form
+  if (known !== undefined || encoding === null) return known ?? bodies.template.text
+  const isFilled = sub !== null && bodies.template.slots.length > 0
+  const body = await compress(fillSubs(bodies.template, sub), encoding, isFilled)
+  if (!isFilled) bodies.compressed?.set(encoding, body)
+  return body
 }

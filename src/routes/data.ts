@@ -18,7 +18,6 @@ import {
   WIDGET_PATHS,
   createClosedRouter,
   createWidgetRouter,
-  encodeTemplate,
   toWeakEtag,
 } from './widget-routes.ts'
 
@@ -34,7 +33,8 @@ export function createDataRouter(context: Context): Router {
     contentType: 'application/json; charset=utf-8',
     toHeaders: () => dataHeaders,
     toEtag: toWeakEtag,
-    render: (view, widget) => encodeTemplate(toJsonText(view, widget)),
+    isCompressed: true,
+    render: toJsonText,
     renderFailure({ state, body, message }) {
       const reason = message ?? UNAVAILABLE_REASON
       const notShown: NotShownJson =

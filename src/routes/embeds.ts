@@ -12,7 +12,6 @@ import {
   HTML_TYPE,
   WIDGET_PATHS,
   createWidgetRouter,
-  encodeTemplate,
   renderView,
   toWeakEtag,
 } from './widget-routes.ts'
@@ -37,7 +36,8 @@ export function createEmbedsRouter(context: Context): Router {
       Vary: 'Accept-Encoding',
     }),
     toEtag: toWeakEtag,
-    render: (view, widget) => encodeTemplate(renderer.renderEmbed(toEmbedView(context, widget, view))),
+    isCompressed: true,
+    render: (view, widget) => renderer.renderEmbed(toEmbedView(context, widget, view)),
     renderFailure({ body, message }) {
       const defaultOptions = { locale: widgets.defaults.locale, theme: 'auto', accent: null } as const
       if (body === 'empty')

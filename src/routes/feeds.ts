@@ -2,7 +2,7 @@ import type { Router } from 'express'
 import type { Context } from '../context.ts'
 import { dataHeaders } from '../http/security-headers.ts'
 import { toDealsFeedView } from '../widgets/deals-feed.ts'
-import { createWidgetRouter, encodeTemplate, toWeakEtag } from './widget-routes.ts'
+import { createWidgetRouter, toWeakEtag } from './widget-routes.ts'
 
 /** Create the route `/feeds/{channel}/deals.atom`: an entry for each deal of a grid. Without deals, the feed is empty. */
 export function createFeedsRouter(context: Context): Router {
@@ -15,11 +15,10 @@ export function createFeedsRouter(context: Context): Router {
     messageType: 'text/plain; charset=utf-8',
     toHeaders: () => dataHeaders,
     toEtag: toWeakEtag,
+    isCompressed: true,
     render(view, { address, channel, asOfMs }) {
       const grid = view !== undefined && 'deals' in view ? view : undefined
-      return encodeTemplate(
-        renderer.renderDealsFeed(toDealsFeedView(grid, { address, channel, asOfMs, publicUrl })),
-      )
+      return renderer.renderDealsFeed(toDealsFeedView(grid, { address, channel, asOfMs, publicUrl }))
     },
     // Without data, an empty feed: readers keep the entries that they have. A CMS would print an error into the article.
     renderFailure({ body, message }, { channelId, query, channel }) {

@@ -1,7 +1,6 @@
 import type { Router } from 'express'
 import type { Context } from '../context.ts'
-import { type Headers, toUtf8ByteString } from '../http/response.ts'
-import { toSubTemplate } from '../lib/sub-template.ts'
+import type { Headers } from '../http/response.ts'
 import { crossOriginHeaders, toFragmentPolicy } from '../http/security-headers.ts'
 import type { FailureResponse } from './failures.ts'
 import { HTML_TYPE, WIDGET_PATHS, createWidgetRouter, renderView } from './widget-routes.ts'
@@ -20,7 +19,8 @@ export function createFragmentsRouter(context: Context): Router {
     contentType: HTML_TYPE,
     toHeaders: () => headers,
     toEtag: (digest, isShown) => (isShown ? `"${digest}"` : null),
-    render: (view) => ({ template: toSubTemplate(toUtf8ByteString(renderView(context, view))) }),
+    isCompressed: false,
+    render: (view) => renderView(context, view),
     renderFailure: toFailureComment,
   })
 }

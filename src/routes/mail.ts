@@ -1,8 +1,6 @@
 import type { Router } from 'express'
 import type { Context } from '../context.ts'
-import { toUtf8ByteString } from '../http/response.ts'
 import { crossOriginHeaders, toFragmentPolicy } from '../http/security-headers.ts'
-import { toSubTemplate } from '../lib/sub-template.ts'
 import { toMailView } from '../widgets/mail.ts'
 import { toFailureComment } from './fragments.ts'
 import {
@@ -27,10 +25,8 @@ export function createMailRouter(context: Context): Router {
     contentType: HTML_TYPE,
     toHeaders: () => headers,
     toEtag: (digest, isShown) => (isShown ? `"${digest}"` : null),
-    render(view) {
-      const html = view === undefined ? '' : context.renderer.renderMail(toMailView(view))
-      return { template: toSubTemplate(toUtf8ByteString(html)) }
-    },
+    isCompressed: false,
+    render: (view) => (view === undefined ? '' : context.renderer.renderMail(toMailView(view))),
     renderFailure: toFailureComment,
   }
   return context.config.mailNetworks === null

@@ -2,7 +2,7 @@ import { type ErrorRequestHandler, Router } from 'express'
 import { HOUR_SECONDS } from '../clock.ts'
 import type { Context } from '../context.ts'
 import { RequestError } from '../errors.ts'
-import { findClientAddress } from '../http/client-address.ts'
+import { toVisitor } from '../http/client-address.ts'
 import { toRefusalHeaders } from '../http/refusals.ts'
 import { createEtag, sendResponse } from '../http/response.ts'
 import { createCrossOriginHeaders } from '../http/security-headers.ts'
@@ -20,13 +20,18 @@ const CACHEABLE = `public, max-age=${HOUR_SECONDS}`
 
 /** Create the route `/oembed`: the frame of an embed address (oembed.com). */
 export function createOembedRouter(context: Context): Router {
-  const { config, publicUrl, widgets } = context
+  const { config, publicUrl, renderQueue, widgets } = context
   const router = Router()
   router.use('/oembed', createCrossOriginHeaders({ 'Access-Control-Allow-Origin': '*' }))
   router.get('/oembed', async (request, response) => {
     const oembedRequest = parseOembedRequest(parseQuery(request))
-    const visitor = findClientAddress(request, config.trustProxy)
-    const { text, isCacheable } = await createOembedResponse(widgets, oembedRequest, { publicUrl, visitor })
+    const visitor = toVisitor(request, config.trustProxy)
+    const { text, isCacheable } = await createOembedResponse(widgets, oembedRequest, {
+      publicUrl,
+      visitor,
+      runInTurn: (task) => renderQueue.run({ ...visitor, key: `oembed ${oembedRequest.url}` }, task),
+    })
+    if (visitor.isGone()) return
     sendResponse(request, response, {
       status: 200,
       headers: {

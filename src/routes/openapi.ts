@@ -1,7 +1,14 @@
 import { Router } from 'express'
 import { MINUTE_SECONDS } from '../clock.ts'
 import type { Context } from '../context.ts'
-import { createEtag, encodeBody, pickBody, sendResponse } from '../http/response.ts'
+import {
+  type Bodies,
+  compress,
+  createEtag,
+  pickBody,
+  sendResponse,
+  toUtf8ByteString,
+} from '../http/response.ts'
 import { dataHeaders } from '../http/security-headers.ts'
 import { createOpenApiDocument } from './openapi-document.ts'
 
@@ -23,7 +30,7 @@ export function createOpenApiRouter({ publicUrl }: Pick<Context, 'publicUrl'>): 
         'Cache-Control': CACHE_CONTROL,
       },
       etag,
-      getBody: () => Buffer.from(body, 'latin1'),
+      getBody: () => body,
     })
   })
   return router
@@ -32,5 +39,12 @@ export function createOpenApiRouter({ publicUrl }: Pick<Context, 'publicUrl'>): 
 /** Few requests need the document, so the start of a server does not wait for it. */
 async function prepareDocument(publicUrl: string) {
   const text = JSON.stringify(createOpenApiDocument(publicUrl))
-  return { etag: `W/${createEtag(text)}`, bodies: await encodeBody(text) }
+  const bytes = toUtf8ByteString(text)
+  const [gzip, br] = await Promise.all([compress(bytes, 'gzip'), compress(bytes, 'br')])
+  const bodies: Bodies = {
+    identity: Buffer.from(text),
+    gzip: Buffer.from(gzip, 'latin1'),
+    br: Buffer.from(br, 'latin1'),
+  }
+  return { etag: `W/${createEtag(text)}`, bodies }
 }

@@ -1,8 +1,9 @@
 import { type Request, type Response, Router } from 'express'
 import type { Context } from '../context.ts'
 import { UnknownAddressError } from '../errors.ts'
-import { HOUR_SECONDS } from '../clock.ts'
-import { encodeBody, pickBody } from '../http/response.ts'
+import { HOUR_SECONDS, SECOND_MS } from '../clock.ts'
+import { toVisitor } from '../http/client-address.ts'
+import { chooseEncoding, compress, toUtf8ByteString } from '../http/response.ts'
 import { createOwnPageHeaders } from '../http/security-headers.ts'
 import { parseGallerySelection, toGalleryView } from '../studio/gallery/gallery.ts'
 import { findGalleryPicture, getGalleryShops } from '../studio/gallery/cases.ts'
@@ -14,12 +15,19 @@ import { toStudioUpdate } from '../studio/update.ts'
 import { type StudioView, toStudioView } from '../studio/studio.ts'
 import { withQuery } from '../widgets/options.ts'
 import type { AdminAuth } from '../http/admin-auth.ts'
+import { createFairQueue } from '../lib/fair-queue.ts'
 import { getParameter, parseQuery } from './requests.ts'
+
+/** Pages are not cached, and a page of the gallery holds the thread for a tenth of a second. */
+const PAGE_LIMITS = { parallelTasks: 2, maxWaiting: 128, maxWaitingPerVisitor: 96 }
+const PAGE_TIMEOUT_MS: number = 30 * SECOND_MS
 
 /** Create the routes `/studio`, `/studio/gallery`, and `/`, which redirects to the studio. */
 export function createStudioRouter(context: Context, adminAuth: AdminAuth): Router {
   const router = Router()
   const pageHeaders = createOwnPageHeaders(context.pageSources)
+  const runInTurn = createTurns(context)
+  const sendPage = createPageSender(runInTurn)
   const getView = async (request: Request, isUpdate: boolean): Promise<StudioView> => {
     const studioUrl = adminAuth.findOpenStudioUrl(request) ?? `${context.publicUrl}/studio`
     return toStudioView(await readStudioData(context, parseQuery(request), { studioUrl, isUpdate }))
@@ -36,7 +44,9 @@ export function createStudioRouter(context: Context, adminAuth: AdminAuth): Rout
     const changed = applyChange(parseQuery(request))
     if (changed !== null)
       return response.set('Cache-Control', 'no-store').redirect(302, withQuery('studio', changed))
-    await sendPage(request, response, context.renderer.renderStudio(await getView(request, false)))
+    await sendPage(request, response, async () =>
+      context.renderer.renderStudio(await getView(request, false)),
+    )
   })
   // The script of the page inserts these texts and attributes, never markup.
   router.get(
@@ -44,7 +54,8 @@ export function createStudioRouter(context: Context, adminAuth: AdminAuth): Rout
     adminAuth.requireAdmin,
     pageHeaders,
     async (request: Request, response: Response) => {
-      response.set('Cache-Control', 'no-store').json(toStudioUpdate(await getView(request, true)))
+      const update = await runInTurn(request, async () => toStudioUpdate(await getView(request, true)))
+      response.set('Cache-Control', 'no-store').json(update)
     },
   )
   // The studio frames it.
@@ -53,16 +64,21 @@ export function createStudioRouter(context: Context, adminAuth: AdminAuth): Rout
     adminAuth.requireAdmin,
     createOwnPageHeaders(context.pageSources, "'self'"),
     async (request: Request, response: Response) => {
-      const view = await readSentence(context, parseQuery(request))
-      await sendPage(request, response, context.renderer.renderSentence(view))
+      await sendPage(request, response, async () =>
+        context.renderer.renderSentence(await readSentence(context, parseQuery(request))),
+      )
     },
   )
-  addGallery(router, context, adminAuth)
+  addGallery(router, context, { adminAuth, sendPage })
   return router
 }
 
 /** Add `/studio/gallery`: every layout, theme and edge case, from fixtures. */
-function addGallery(router: Router, context: Context, adminAuth: AdminAuth): void {
+function addGallery(
+  router: Router,
+  context: Context,
+  { adminAuth, sendPage }: Readonly<{ adminAuth: AdminAuth; sendPage: SendPage }>,
+): void {
   const { assets, publicUrl, renderer } = context
   const render = (example: GalleryExample): string => renderExample(renderer, example)
 
@@ -71,16 +87,18 @@ function addGallery(router: Router, context: Context, adminAuth: AdminAuth): voi
     adminAuth.requireAdmin,
     createOwnPageHeaders(context.pageSources),
     async (request, response) => {
-      const view = await toGalleryView({
-        publicUrl,
-        stylePath: assets.get('vitrine.css').path,
-        pageStylePath: assets.get('studio.css').path,
-        scriptPath: assets.get('studio.js').path,
-        hasFeeds: context.demo !== null,
-        selection: parseGallerySelection(parseQuery(request)),
-        render,
+      await sendPage(request, response, async () => {
+        const view = await toGalleryView({
+          publicUrl,
+          stylePath: assets.get('vitrine.css').path,
+          pageStylePath: assets.get('studio.css').path,
+          scriptPath: assets.get('studio.js').path,
+          hasFeeds: context.demo !== null,
+          selection: parseGallerySelection(parseQuery(request)),
+          render,
+        })
+        return renderer.renderGallery(view)
       })
-      await sendPage(request, response, renderer.renderGallery(view))
     },
   )
   router.get('/studio/gallery/logos/:name', adminAuth.requireAdmin, (request, response) => {
@@ -106,12 +124,28 @@ function sendGalleryPicture(response: Response, contentType: string, content: Bu
     .send(content)
 }
 
-/** Send a compressed page that is not cached. */
-async function sendPage(request: Request, response: Response, html: string): Promise<void> {
-  const { encoding, body } = pickBody(await encodeBody(html), request.get('accept-encoding'))
-  if (encoding !== null) response.set('Content-Encoding', encoding)
-  response
-    .set({ 'Cache-Control': 'no-store', Vary: 'Accept-Encoding' })
-    .type('html')
-    .send(Buffer.from(body, 'latin1'))
+type RunInTurn = <T>(request: Request, task: () => Promise<T>) => Promise<T>
+type SendPage = (request: Request, response: Response, render: () => Promise<string>) => Promise<void>
+
+/** Create the function that runs what makes a page in the client's turn. */
+function createTurns({ clock, config }: Context): RunInTurn {
+  const pages = createFairQueue(clock, PAGE_LIMITS)
+  return (request, task) =>
+    pages.run({ ...toVisitor(request, config.trustProxy), timeoutMs: PAGE_TIMEOUT_MS }, task)
+}
+
+/** Create the function that sends a compressed page that is not cached. */
+function createPageSender(runInTurn: RunInTurn): SendPage {
+  return async (request, response, render) => {
+    const encoding = chooseEncoding(request.get('accept-encoding'))
+    const body = await runInTurn(request, async () => {
+      const bytes = toUtf8ByteString(await render())
+      return encoding === null ? bytes : compress(bytes, encoding)
+    })
+    if (encoding !== null) response.set('Content-Encoding', encoding)
+    response
+      .set({ 'Cache-Control': 'no-store', Vary: 'Accept-Encoding' })
+      .type('html')
+      .send(Buffer.from(body, 'latin1'))
+  }
 }

@@ -1,68 +1,55 @@
-import { type ErrorRequestHandler, type Request, type Response, Router } from 'express'
+import { type Request, type Response, Router } from 'express'
 import { LRUCache } from 'lru-cache'
-import type { Channel } from '../catalog/contract.ts'
 import type { Context } from '../context.ts'
 import { ClosedAddressError, UnknownAddressError } from '../errors.ts'
 import { isCountedRequest } from '../coverage/counted-requests.ts'
 import type { CacheStatus } from '../freshness/age.ts'
+import { type CacheLifetime, toCacheControl, toCacheStatus, toCacheTags } from '../http/cache-headers.ts'
+import { toVisitor } from '../http/client-address.ts'
 import {
-  type CacheLifetime,
-  findChannelId,
-  toCacheControl,
-  toCacheStatus,
-  toCacheTags,
-} from '../http/cache-headers.ts'
-import { findClientAddress } from '../http/client-address.ts'
-import {
+  type BodyForm,
   type CachedResponse,
   type HeaderBlock,
   type WidgetBodies,
+  hasBody,
   sendPreparedResponse,
-  toEtagOfSub,
   toHeaderBlock,
 } from '../http/response-cache.ts'
+import { type BodySource, type OpenedBody, openBody } from '../http/render-queue.ts'
 import {
-  type Headers,
-  encodeBody,
-  isEtagMatch,
+  chooseEncoding,
   listHeaders,
-  sendResponse,
   toHeaderText,
   toUtf8ByteString,
 } from '../http/response.ts'
+import type { Visitor } from '../lib/fair-queue.ts'
 import { createSingleFlight } from '../lib/single-flight.ts'
-import { removeSubSlots, toSubTemplate } from '../lib/sub-template.ts'
+import { toSubTemplate } from '../lib/sub-template.ts'
 import { type WidgetAddress, type WidgetKind, hasEncodedOptionName } from '../widgets/address.ts'
 import type { Surface } from '../widgets/options.ts'
 import { getQueryString } from '../widgets/parameters.ts'
 import type { AnyView } from '../widgets/view-models.ts'
 import type { Widget } from '../widgets/widget.ts'
-import { type FailureResponse, toFailureResponse, computeFailureStatus, normalizeError } from './failures.ts'
-import { logResponse, logFailure } from './request-log.ts'
+import { normalizeError, toFailureResponse } from './failures.ts'
+import { logResponse } from './request-log.ts'
 import { getParameter } from './requests.ts'
+import { type FailureDetails, createWidgetErrorHandler } from './widget-failures.ts'
 
 export type AnyWidget = Widget<AnyView>
 
 /** The differences between surfaces. */
-export type SurfaceDetails = Readonly<{
-  surface: Surface
-  /** Prefix of all addresses, such as `/fragments`. */
-  prefix: string
-  /** The widgets that the surface has, and their paths below the prefix. */
-  paths: Readonly<Partial<Record<WidgetKind, string>>>
-  contentType: string
-  /** Type of what explains a wrong address; absent: the same. */
-  messageType?: string
-  /** Headers of all responses, besides those about the state of a widget. */
-  toHeaders(channelUrl: string | null): Headers
-  /** Return the ETag of a shown or hidden widget; `null`: no revalidation. */
-  toEtag(digest: string, isShown: boolean): string | null
-  render(view: AnyView | undefined, widget: AnyWidget): WidgetBodies | Promise<WidgetBodies>
-  renderFailure(failure: FailureResponse, failed: FailedRequest): string
-}>
-
-/** `channel`: `null` if it is unknown. */
-export type FailedRequest = Readonly<{ channelId: string; query: string; channel: Channel | null }>
+export type SurfaceDetails = FailureDetails &
+  Readonly<{
+    /** Prefix of all addresses, such as `/fragments`. */
+    prefix: string
+    /** The widgets that the surface has, and their paths below the prefix. */
+    paths: Readonly<Partial<Record<WidgetKind, string>>>
+    /** Return the ETag of a shown or hidden widget; `null`: no revalidation. */
+    toEtag(digest: string, isShown: boolean): string | null
+    isCompressed: boolean
+    /** Render a text with slots for the id of the placement. `view`: absent for a hidden widget. */
+    render(view: AnyView | undefined, widget: AnyWidget): string
+  }>
 
 /** Return the ETag of a surface that sends several encodings of a response, also of a hidden widget. */
 export const toWeakEtag = (digest: string): string => `W/"${digest}"`
@@ -80,8 +67,6 @@ export const WIDGET_PATHS: Readonly<Record<WidgetKind, string>> = {
 const MAX_HEADER_BLOCKS = 200
 /** Requests for one box within this time share one preparation. */
 const SHARED_PREPARATION_MS = 10
-/** The client has the body, so nothing was rendered. */
-const NOT_RENDERED: WidgetBodies = { template: { text: '', slots: [] } }
 const NO_HEADERS: readonly string[] = []
 
 /** Create the routes of the widgets on a surface. */
@@ -117,7 +102,7 @@ function createSurfaceRouter(context: Context, details: SurfaceDetails, routes: 
 
 /** Parse requests, by kind of the widget. Each function throws `BadOptionError`, `InvalidGtinError` or `GtinCountError`. */
 function createWidgetRequests(
-  { widgets, config }: Context,
+  { widgets }: Context,
   surface: Surface,
 ): Readonly<Record<WidgetKind, (request: Request) => WidgetRequest>> {
   return {
@@ -133,16 +118,9 @@ function createWidgetRequests(
     },
     deals(request) {
       const address = widgets.parseGridAddress(toAddressParts(request, surface))
-      const visitor = findClientAddress(request, config.trustProxy)
-      return { address, getWidget: () => widgets.getGrid(address, visitor) }
+      return { address, getWidget: (visitor) => widgets.getGrid(address, visitor) }
     },
   }
-}
-
-/** Compress a text with slots for the id of the placement. */
-export async function encodeTemplate(text: string): Promise<WidgetBodies> {
-  const { gzip, br } = await encodeBody(removeSubSlots(text))
-  return { template: toSubTemplate(toUtf8ByteString(text)), gzip, br }
 }
 
 /** Render a view as a fragment with slots for the id of the placement; empty for a hidden widget. */
@@ -160,70 +138,102 @@ function toAddressParts(
   return { surface, channelId, query: getQueryString(request.originalUrl) }
 }
 
-type WidgetRequest = Readonly<{ address: WidgetAddress; getWidget(): Promise<AnyWidget> }>
+type WidgetRequest = Readonly<{ address: WidgetAddress; getWidget(visitor: Visitor): Promise<AnyWidget> }>
 
-/** A response that concurrent requests share. Its bodies are cached (`knownBodies`) or rendered on demand. */
-type Prepared = Readonly<{
-  cached: Omit<CachedResponse, 'bodies'>
-  knownBodies: WidgetBodies | undefined
-  render(): WidgetBodies | Promise<WidgetBodies>
-  status: CacheStatus
-  kind: WidgetKind
-}>
+/** A response without its bodies, which concurrent requests share. */
+type Prepared = BodySource &
+  Readonly<{ cached: Omit<CachedResponse, 'bodies'>; status: CacheStatus; kind: WidgetKind }>
+
+/** A request for a widget. `key`: the address without the id of the placement. `target`: as received; `null`: not to be cached. */
+type WidgetExchange = WidgetRequest &
+  Readonly<{
+    key: string
+    target: string | null
+    request: Request
+    response: Response
+    visitor: Required<Visitor>
+  }>
 
 function createSender(
   context: Context,
   details: SurfaceDetails,
 ): (request: Request, response: Response, widgetRequest: WidgetRequest) => Promise<void> {
-  const { clock } = context
+  const sendUncached = createUncachedSender(context, details)
   const { responses } = context.caches
-  const singleFlight = createSingleFlight<Prepared>()
-  const prepare = createPreparer(context, details)
-  return async (request, response, { address, getWidget }) => {
+  return async (request, response, widgetRequest) => {
+    const { address } = widgetRequest
     const { sub } = address
     const key = `${details.prefix}/${address.path}`
-    const target = request.originalUrl
-    const isCacheable = !hasEncodedOptionName(getQueryString(target))
     // The key may be cached even if this spelling of the target is not.
-    if (isCacheable && responses.sendByKey({ key, sub }, { request, response, target })) return
-    const prepareWidget = async (): Promise<Prepared> => {
-      const prepared = prepare(key, await getWidget())
-      // Concurrent requests share the encoded bodies.
-      await getBodies(prepared, request, sub)
-      return prepared
-    }
-    const timeSlot = Math.floor(clock.nowMs() / SHARED_PREPARATION_MS)
-    // The grid queue must see each visitor to be fair.
-    const preparing =
-      address.kind === 'deals' ? prepareWidget() : singleFlight.run(`${key} ${timeSlot}`, prepareWidget)
-    const prepared = await preparing.catch((error: unknown) => {
+    const target = hasEncodedOptionName(getQueryString(request.originalUrl)) ? null : request.originalUrl
+    if (target !== null && responses.sendByKey({ key, sub }, { request, response, target })) return
+    const visitor = toVisitor(request, context.config.trustProxy)
+    try {
+      await sendUncached({ ...widgetRequest, key, target, request, response, visitor })
+    } catch (error) {
+      // Nobody reads the response, so it says nothing about the data.
+      if (visitor.isGone()) return
       countUnavailable(context, { address, error, request })
       throw error
-    })
-    const { status, kind } = prepared
-    const cached = { ...prepared.cached, bodies: await getBodies(prepared, request, sub) }
-    const state = cached.isShown ? 'shown' : 'hidden'
-    logResponse(context, { surface: `${details.surface} ${kind}`, state, cache: status, request, response })
-    cached.countProducts(request, sub)
-    sendPreparedResponse(request, response, cached, {
-      cacheControl: isCacheable ? toCacheControl(cached.lifetime, clock.nowMs()) : 'no-store',
-      cacheStatus: toCacheStatus(status),
-      sub,
-    })
-    if (isCacheable && cached.bodies !== NOT_RENDERED) responses.set({ key, sub }, cached, target)
+    }
   }
 }
 
-/** Skip rendering if the client has the body. */
-function getBodies(
-  { cached, knownBodies, render }: Prepared,
-  request: Request,
-  sub: string | null,
-): WidgetBodies | Promise<WidgetBodies> {
-  if (knownBodies !== undefined) return knownBodies
-  const etag = toEtagOfSub(cached.etag, sub)
-  const isNotModified = etag !== null && isEtagMatch(request.headers['if-none-match'], etag)
-  return isNotModified ? NOT_RENDERED : render()
+/** Create the function that prepares, renders and sends a response, and caches it. */
+function createUncachedSender(
+  context: Context,
+  details: SurfaceDetails,
+): (exchange: WidgetExchange) => Promise<void> {
+  const { clock, renderQueue } = context
+  const { responses } = context.caches
+  const singleFlight = createSingleFlight<Prepared>()
+  const prepare = createPreparer(context, details)
+  const toForm = ({ address, request }: WidgetExchange): BodyForm => ({
+    sub: address.sub,
+    encoding: details.isCompressed ? chooseEncoding(request.headers['accept-encoding']) : null,
+  })
+  const getPrepared = ({ address, key, visitor, getWidget }: WidgetExchange): Promise<Prepared> => {
+    const prepareWidget = async (): Promise<Prepared> => prepare(key, await getWidget(visitor))
+    const timeSlot = Math.floor(clock.nowMs() / SHARED_PREPARATION_MS)
+    // The grid queue must see each visitor to be fair.
+    return address.kind === 'deals' ? prepareWidget() : singleFlight.run(`${key} ${timeSlot}`, prepareWidget)
+  }
+  /** Send a cached response that has yet to be compressed as the client needs it. `false`: nothing was sent. */
+  const sendCurrent = async (exchange: WidgetExchange): Promise<boolean> => {
+    const { address, key, target, request, response, visitor } = exchange
+    const current = target === null ? undefined : responses.findCurrent(key)
+    if (target === null || current === undefined) return false
+    const { digest, bodies } = current
+    const source = { digest, findBodies: () => bodies, getBodies: () => bodies }
+    const { body } = await openBody(renderQueue, source, { ...toForm(exchange), visitor })
+    return responses.sendByKey({ key, sub: address.sub }, { request, response, target }, body)
+  }
+  const send = (exchange: WidgetExchange, prepared: Prepared, opened: OpenedBody | null): void => {
+    const { key, target, request, response } = exchange
+    const { cached, status, kind } = prepared
+    const form = toForm(exchange)
+    const state = cached.isShown ? 'shown' : 'hidden'
+    logResponse(context, { surface: `${details.surface} ${kind}`, state, cache: status, request, response })
+    cached.countProducts(request, form.sub)
+    sendPreparedResponse(request, response, cached, {
+      cacheControl: target === null ? 'no-store' : toCacheControl(cached.lifetime, clock.nowMs()),
+      cacheStatus: toCacheStatus(status),
+      body: opened?.body ?? null,
+      ...form,
+    })
+    if (target !== null && opened !== null)
+      responses.set({ key, sub: form.sub }, { ...cached, bodies: opened.bodies }, target)
+  }
+  return async (exchange) => {
+    if (await sendCurrent(exchange)) return
+    const { request, visitor } = exchange
+    const prepared = await getPrepared(exchange)
+    if (visitor.isGone()) return
+    const form = toForm(exchange)
+    const isNotModified = hasBody(request, prepared.cached.etag, form.sub)
+    const opened = isNotModified ? null : await openBody(renderQueue, prepared, { ...form, visitor })
+    if (!visitor.isGone()) send(exchange, prepared, opened)
+  }
 }
 
 /** Create the function that prepares the response of a widget. It reuses cached bodies while the data are equal. */
@@ -240,11 +250,7 @@ function createPreparer(
     const { status } = widget
     const { kind } = widget.address
     const digest = widget.computeDigest(`${version} ${key}`)
-    const cachedResponse = responses.find(key)
-    const reusable =
-      cachedResponse !== undefined && cachedResponse.digest === digest ? cachedResponse : undefined
-    const view = reusable === undefined ? widget.getView() : undefined
-    const isShown = reusable === undefined ? view !== undefined : reusable.isShown
+    const { isShown } = widget
     const state = isShown ? 'shown' : 'hidden'
     const cache = status === 'miss' ? 'hit' : status
     const response = {
@@ -259,9 +265,20 @@ function createPreparer(
       countProducts: createProductCounter(context, details.surface, widget),
       countResponse: metrics.getResponseCounter({ surface: `${details.surface} ${kind}`, state, cache }),
     }
-    let rendered: WidgetBodies | Promise<WidgetBodies> | undefined
-    const render = (): WidgetBodies | Promise<WidgetBodies> => (rendered ??= details.render(view, widget))
-    return { cached: response, knownBodies: reusable?.bodies, render, status, kind }
+    const findBodies = (): WidgetBodies | undefined => {
+      const known = responses.find(key)
+      return known?.digest === digest ? known.bodies : undefined
+    }
+    const getBodies = (): WidgetBodies => findBodies() ?? renderBodies(details, widget)
+    return { cached: response, digest, findBodies, getBodies, status, kind }
+  }
+}
+
+function renderBodies({ render, isCompressed }: SurfaceDetails, widget: AnyWidget): WidgetBodies {
+  const text = render(widget.getView(), widget)
+  return {
+    template: toSubTemplate(toUtf8ByteString(text)),
+    compressed: isCompressed ? new Map() : null,
   }
 }
 
@@ -331,55 +348,4 @@ function toWidgetHeaders({ config }: Context, widget: AnyWidget, isShown: boolea
     'Vitrine-Reason': reason === null ? undefined : toHeaderText(reason),
     ...toCacheTags(config.cacheTagHeader, taggedResource),
   }).flat()
-}
-
-function createWidgetErrorHandler(context: Context, details: SurfaceDetails): ErrorRequestHandler {
-  const { surface } = details
-  // oxlint-disable-next-line max-params -- Express knows an error handler by its four parameters
-  return async (thrown: unknown, request, response, next) => {
-    if (response.headersSent) return next(thrown)
-    const error = normalizeError(thrown, request.path)
-    const failure = toFailureResponse(error, surface)
-    logFailure(context, { error, surface, state: failure.state, request, response })
-    const channelId = findChannelId(request.path)
-    // A browser shows a refused frame as an error, so the channel may frame failures, too.
-    const channel = (channelId && (await context.channels.findChannel(channelId))) || null
-    const failed = { channelId: channelId ?? '', query: getQueryString(request.originalUrl), channel }
-    sendResponse(request, response, {
-      status: computeFailureStatus(failure, error, request),
-      headers: {
-        ...toFailureHeaders(context, failure, channelId),
-        'Content-Type': (failure.body === 'message' ? details.messageType : undefined) ?? details.contentType,
-        ...details.toHeaders(channel?.url ?? null),
-      },
-      etag: null,
-      getBody: () => Buffer.from(details.renderFailure(failure, failed)),
-    })
-  }
-}
-
-function toFailureHeaders(
-  { clock, config }: Context,
-  { state, isCacheable, message }: FailureResponse,
-  channelId: string | null,
-): Headers {
-  const nowMs = clock.nowMs()
-  const { priceMaxAgeSeconds, cacheTagHeader } = config
-  const { freshSeconds } = config.freshness
-  const lifetime = {
-    asOfMs: nowMs,
-    oldestPriceMs: null,
-    saleEndMs: null,
-    freshSeconds,
-    priceMaxAgeSeconds,
-    isGrid: true,
-  }
-  return {
-    'Cache-Control': isCacheable ? toCacheControl(lifetime, nowMs) : 'no-store',
-    'Vitrine-State': state,
-    'Vitrine-Error': message === null ? undefined : toHeaderText(message),
-    'Cache-Status': toCacheStatus(state === 'invalid' ? 'invalid' : 'unavailable'),
-    // Responses that are not cached need no purge tags.
-    ...(isCacheable && toCacheTags(cacheTagHeader, { channelId, gtins: [], isGrid: false })),
-  }
 }

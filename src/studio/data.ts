@@ -1,3 +1,4 @@
+import type { Visitor } from '../lib/fair-queue.ts'
 import type { Channel, Product } from '../catalog/contract.ts'
 import type { Context } from '../context.ts'
 import type { CopyState, DealCounts } from '../storage/store.ts'
@@ -134,6 +135,9 @@ async function readChannelData(
   }
 }
 
+/** The studio takes turns with the visitors of grids. */
+const STUDIO_VISITOR: Visitor = { visitor: 'studio' }
+
 async function readGrid(
   context: Context,
   channelId: string,
@@ -142,7 +146,7 @@ async function readGrid(
   const { store, widgets, shopFile } = context
   const addressParts = { surface: 'fragment', channelId, query: query.toString() } as const
   const widgetStatus = await readWidgetStatus(() =>
-    widgets.getGrid(widgets.parseGridAddress(addressParts), 'studio'),
+    widgets.getGrid(widgets.parseGridAddress(addressParts), STUDIO_VISITOR),
   )
   const options = expandShops(parseGridOptions(query, widgets.defaults, 'fragment'), shopFile.book)
   const currency = options.currency ?? (await store.findDealCurrency(channelId))

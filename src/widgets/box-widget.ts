@@ -64,6 +64,7 @@ export async function getBox(
     },
     gtins: products.map(({ gtin }) => gtin),
     productStates: address.gtins.map((gtin) => ({ gtin, state: main === undefined ? hiddenState : 'shown' })),
+    isShown: main !== undefined,
     getView: () =>
       main === undefined
         ? undefined

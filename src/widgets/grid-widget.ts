@@ -1,5 +1,6 @@
 import { isFuture } from '../clock.ts'
 import type { DealPage } from '../freshness/deals.ts'
+import type { Visitor } from '../lib/fair-queue.ts'
 import { findPriceTimes, findSaleEndMs, isPriceShown } from '../offers/price-age.ts'
 import type { GridAddress } from './address.ts'
 import { toDealQuery, toGridView } from './deals.ts'
@@ -29,7 +30,7 @@ const PAGED_SURFACES: ReadonlyMap<Surface, string> = new Map([
 export async function getGrid(
   details: WidgetDetails,
   defaults: OptionDefaults,
-  { address, visitor }: Readonly<{ address: GridAddress; visitor: string }>,
+  { address, visitor }: Readonly<{ address: GridAddress; visitor: Visitor }>,
 ): Promise<Widget<GridView>> {
   const { surface } = address
   const options = expandShops(address.options, details.shops)
@@ -38,7 +39,7 @@ export async function getGrid(
   const query = toDealQuery(channel.id, options.currency, options, networks)
   const { value, asOfMs, status, validUntilMs } = isGone
     ? toEmptyResult(details, NO_DEALS)
-    : await details.deals.getDeals({ visitor, query })
+    : await details.deals.getDeals({ ...visitor, query })
   const viewContext = createViewContext(details, address)
   const { oldestPriceMs, ...times } = findPriceTimes(value.deals, viewContext)
   const checkedAtMs = times.checkedAtMs ?? asOfMs
@@ -57,7 +58,7 @@ export async function getGrid(
         ...(surface === 'feed' ? [channel.name, channel.url ?? ''] : []),
         ...value.deals.map((deal) => isPriceShown(deal, viewContext)),
       ],
-      value.deals,
+      [value.deals],
     ),
     get hiddenReason() {
       if (isGone) return CHANNEL_GONE_REASON
@@ -67,6 +68,7 @@ export async function getGrid(
     missingReason: null,
     gtins: [],
     productStates: [],
+    isShown: value.deals.length > 0,
     getView: () => toGridView({ ...value, asOfMs: checkedAtMs }, address.options, { viewContext, pages }),
     channel,
     asOfMs,

@@ -1,4 +1,5 @@
 import { OembedError, StoreError, UnavailableError, VitrineError } from '../errors.ts'
+import type { Visitor } from '../lib/fair-queue.ts'
 import { parseUrl } from '../lib/urls.ts'
 import { type WidgetSize, estimateHeightPx, toWidgetSize } from './heights.ts'
 import { getLocalization } from './locales/index.ts'
@@ -78,16 +79,24 @@ function parseSizePx(reader: ParameterReader, name: string): number | null {
   }
 }
 
+/** `runInTurn`: run what takes long in the visitor's turn. */
+export type OembedDetails = Readonly<{
+  publicUrl: string
+  visitor: Visitor
+  runInTurn<T>(task: () => T): Promise<T>
+}>
+
 /**
- * Create the response for a valid address, even if its widget has nothing to show now. `visitor` identifies the client.
- * `isCacheable`: whether it is known if there is something to show.
+ * Create the response for a valid address, even if its widget has nothing to show now. `isCacheable`: whether it is known if there
+ * is something to show.
  * @throws OembedError if there is no such embed.
  */
 export async function createOembedResponse(
   widgets: Widgets,
   request: OembedRequest,
-  { publicUrl, visitor }: Readonly<{ publicUrl: string; visitor: string }>,
+  details: OembedDetails,
 ): Promise<Readonly<{ text: string; isCacheable: boolean }>> {
+  const { publicUrl } = details
   const address = findEmbedAddress(request.url, publicUrl)
   if (address === undefined)
     throw new OembedError(
@@ -95,7 +104,7 @@ export async function createOembedResponse(
       `The parameter "url" is not the address of an embed of this server. Such addresses begin with ${publicUrl}/embeds/`,
     )
   try {
-    const frame = await readFrame(widgets, address, visitor)
+    const frame = await readFrame(widgets, address, details)
     return {
       text: formatResponse(toOembedFields(frame, request, publicUrl), request.format),
       isCacheable: frame.isCacheable,
@@ -142,20 +151,21 @@ function decodePath(text: string): string {
 
 type EmbedAddress = NonNullable<ReturnType<typeof findEmbedAddress>>
 
-async function readFrame(widgets: Widgets, embedAddress: EmbedAddress, visitor: string) {
+async function readFrame(
+  widgets: Widgets,
+  embedAddress: EmbedAddress,
+  { visitor, runInTurn }: OembedDetails,
+) {
   const { address, widget } = openWidget(widgets, embedAddress, visitor)
-  const { view, isCacheable } = await readView(widget)
-  const shown =
-    view === undefined
-      ? {
-          title: getDefaultHeading(address.kind, getLocalization(address.options.locale)),
-          size: DEFAULT_SIZES[address.kind],
-        }
-      : { title: view.label, size: toWidgetSize(view) }
+  const { frame, isCacheable } = await readShownFrame(widget, runInTurn)
+  const shown = frame ?? {
+    title: getDefaultHeading(address.kind, getLocalization(address.options.locale)),
+    size: DEFAULT_SIZES[address.kind],
+  }
   return { ...shown, path: withSub(address.path, address.sub), isCacheable }
 }
 
-function openWidget(widgets: Widgets, { kind, gtin, parts }: EmbedAddress, visitor: string) {
+function openWidget(widgets: Widgets, { kind, gtin, parts }: EmbedAddress, visitor: Visitor) {
   if (kind === 'deals') {
     const address = widgets.parseGridAddress(parts)
     return { address, widget: widgets.getGrid(address, visitor) }
@@ -168,13 +178,21 @@ function openWidget(widgets: Widgets, { kind, gtin, parts }: EmbedAddress, visit
   return { address, widget: widgets.getBox(address) }
 }
 
-/** On a failure, return no view: a consumer would cache an error response as long as a frame. */
-async function readView(widget: Promise<Widget<BoxView | PicksView | GridView>>) {
+/** On a failure, return no frame: a consumer would cache an error response as long as a frame. */
+async function readShownFrame(
+  pendingWidget: Promise<Widget<BoxView | PicksView | GridView>>,
+  runInTurn: OembedDetails['runInTurn'],
+) {
   try {
-    return { view: (await widget).getView(), isCacheable: true }
+    const widget = await pendingWidget
+    const frame = await runInTurn(() => {
+      const view = widget.getView()
+      return view && { title: view.label, size: toWidgetSize(view) }
+    })
+    return { frame, isCacheable: true }
   } catch (error) {
     if (error instanceof UnavailableError || error instanceof StoreError)
-      return { view: undefined, isCacheable: false }
+      return { frame: undefined, isCacheable: false }
     throw error
   }
 }

@@ -44,6 +44,7 @@ export async function getPicks(
     },
     gtins,
     productStates: combined.productStates,
+    isShown: shown.length > 0,
     getView: () => toPicksView(labelled, options, viewContext),
     channel,
     asOfMs: combined.asOfMs,

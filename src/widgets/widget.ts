@@ -35,6 +35,7 @@ export type Widget<View> = Readonly<{
    * also with a variant or a stand-in. Empty for a grid.
    */
   productStates: readonly ProductState[]
+  isShown: boolean
   /** Build the view; `undefined` when the widget is hidden. */
   getView(): View | undefined
   channel: Channel
@@ -107,16 +108,28 @@ export function limitToPrices(
 /** Length of a digest. */
 const DIGEST_CHARACTERS = 27
 
-/** `state`: what the view depends on besides its data, such as the age of its prices. */
+/** `state`: what the view depends on besides its data, such as the age of its prices. `data` must never change. */
 export function createDigestFunction(
   state: readonly (string | number | boolean)[],
-  data: unknown,
+  data: readonly (object | null | undefined)[],
 ): Widget<unknown>['computeDigest'] {
   return (scope) =>
-    hash('sha256', `${scope} ${state.join(' ')} ${JSON.stringify(data)}`, 'base64url').slice(
-      0,
-      DIGEST_CHARACTERS,
-    )
+    computeDigest([scope, ...state, ...data.map((one) => (one ? getDigest(one) : 'none'))].join(' '))
+}
+
+/** Digests of data in memory, which many requests share. */
+const digests = new WeakMap<object, string>()
+
+function getDigest(data: object): string {
+  const known = digests.get(data)
+  if (known !== undefined) return known
+  const digest = computeDigest(JSON.stringify(data))
+  digests.set(data, digest)
+  return digest
+}
+
+function computeDigest(text: string): string {
+  return hash('sha256', text, 'base64url').slice(0, DIGEST_CHARACTERS)
 }
 
 /** Hidden, because the channel was removed and its copy is too old. */

@@ -8,6 +8,7 @@ import {
   type PicksAddress,
   createAddressParsers,
 } from './address.ts'
+import type { Visitor } from '../lib/fair-queue.ts'
 import { getBox } from './box-widget.ts'
 import { getGrid } from './grid-widget.ts'
 import type { OptionDefaults } from './options.ts'
@@ -24,8 +25,8 @@ export type Widgets = AddressParsers &
     getBox(address: BoxAddress): Promise<Widget<BoxView>>
     /** @throws UnknownChannelError, UnavailableError */
     getPicks(address: PicksAddress): Promise<Widget<PicksView>>
-    /** `visitor`: who waits, such as an IP address, so that one visitor cannot block the others. */
-    getGrid(address: GridAddress, visitor: string): Promise<Widget<GridView>>
+    /** `visitor`: who waits, so that one visitor cannot block the others. */
+    getGrid(address: GridAddress, visitor: Visitor): Promise<Widget<GridView>>
     /** Find an offer by its id, the best of several; `undefined` when it no longer exists. `gtin`: padded. */
     findOffer(key: Readonly<{ channelId: string; gtin: string; offerId: string }>): Promise<Offer | undefined>
     defaults: OptionDefaults

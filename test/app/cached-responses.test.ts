@@ -189,6 +189,7 @@ async function startComparedServer(isCached: boolean): Promise<ComparedServer> {
 const WITHOUT_CACHE: ResponseCache = {
   sendByTarget: () => false,
   sendByKey: () => false,
+  findCurrent: () => undefined,
   find: () => undefined,
   set: () => {},
   entryCount: () => 0,

@@ -12,6 +12,7 @@ export type ServedAddresses = Readonly<{ publicUrl: string; studio: string; box:
 /** A running built server. `ended` resolves when its process exits. */
 export type BuiltServer = Readonly<{
   addresses: ServedAddresses
+  pid: number
   ended: Promise<unknown>
   stop(): Promise<void>
 }>
@@ -41,6 +42,7 @@ export async function startBuiltServer(
   ])) as [string]
   return {
     addresses: JSON.parse(line) as ServedAddresses,
+    pid: child.pid as number,
     ended,
     async stop() {
       // Like Ctrl-C: stop without the grace period for a load balancer.

@@ -8,7 +8,7 @@ export function makeResponse(over: Partial<CachedResponse> = {}): CachedResponse
     isShown: true,
     headers: toHeaderBlock({ 'Content-Type': 'text/html; charset=utf-8', 'Vitrine-State': 'shown' }),
     ownHeaders: [],
-    bodies: { template: { text: 'body', slots: [] } },
+    bodies: { template: { text: 'body', slots: [] }, compressed: null },
     lifetime: {
       asOfMs: 0,
       oldestPriceMs: 0,

@@ -4,12 +4,18 @@ import type { AddressInfo } from 'node:net'
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import { type ResponseCache, createResponseCache } from '../../src/http/response-cache.ts'
+import { type ResponseCache, type WidgetBodies, createResponseCache } from '../../src/http/response-cache.ts'
 import { createFakeClock, type FakeClock } from '../helpers/fake-clock.ts'
 import { makeResponse } from '../helpers/responses.ts'
 
 const BOUNDS = { maxEntries: 10, maxBytes: 1_000_000 }
-const ENCODED = { template: { text: 'body', slots: [] }, gzip: 'zipped', br: 'br' }
+const ENCODED: WidgetBodies = {
+  template: { text: 'body', slots: [] },
+  compressed: new Map([
+    ['gzip', 'zipped'],
+    ['br', 'br'],
+  ]),
+}
 
 type CacheFixture = Readonly<{ cache: ResponseCache; clock: FakeClock }>
 
@@ -108,7 +114,7 @@ describe('cached response', () => {
     const identity = Buffer.from('€ ä').toString('latin1')
     cache.set(
       { key: 'a', sub: null },
-      makeResponse({ bodies: { template: { text: identity, slots: [] } } }),
+      makeResponse({ bodies: { template: { text: identity, slots: [] }, compressed: null } }),
       '/a',
     )
     expect((await (await listen(cache))('/a')).text).toBe('€ ä')
@@ -211,7 +217,7 @@ describe('limits', () => {
     const get = await listen(cache)
     cache.set(
       { key: 'a', sub: null },
-      makeResponse({ bodies: { template: { text: 'newer', slots: [] } } }),
+      makeResponse({ bodies: { template: { text: 'newer', slots: [] }, compressed: null } }),
       '/a',
     )
     expect((await get('/a')).text).toBe('newer')
@@ -235,7 +241,7 @@ describe('limits', () => {
     const { cache } = createCacheFixture({ maxEntries: 10, maxBytes: 3_000 })
     cache.set(
       { key: 'a', sub: null },
-      makeResponse({ bodies: { template: { text: 'x'.repeat(3_000), slots: [] } } }),
+      makeResponse({ bodies: { template: { text: 'x'.repeat(3_000), slots: [] }, compressed: null } }),
       '/a',
     )
     expect((await (await listen(cache))('/a')).statusCode).toBe(299)
@@ -244,9 +250,19 @@ describe('limits', () => {
 
   test('bodies of all encodings and additional headers count towards the size', () => {
     const { cache } = createCacheFixture()
-    cache.set({ key: 'a', sub: null }, makeResponse({ bodies: { template: { text: '', slots: [] } } }), '/a')
+    cache.set(
+      { key: 'a', sub: null },
+      makeResponse({ bodies: { template: { text: '', slots: [] }, compressed: null } }),
+      '/a',
+    )
     const before = cache.byteCount()
-    const bodies = { template: { text: 'x'.repeat(100), slots: [] }, gzip: 'x'.repeat(20), br: 'xxx' }
+    const bodies: WidgetBodies = {
+      template: { text: 'x'.repeat(100), slots: [] },
+      compressed: new Map([
+        ['gzip', 'x'.repeat(20)],
+        ['br', 'xxx'],
+      ]),
+    }
     cache.set({ key: 'a', sub: null }, makeResponse({ bodies, ownHeaders: ['xkey', 'a b'] }), '/a')
     expect(cache.byteCount() - before).toBe(130)
   })

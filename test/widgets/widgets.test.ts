@@ -29,7 +29,7 @@ const getBox = async (
 const getGrid = async (
   { context: { widgets } }: Harness,
   input: AddressInput = {},
-): Promise<Widget<GridView>> => widgets.getGrid(widgets.parseGridAddress(toParts(input)), '')
+): Promise<Widget<GridView>> => widgets.getGrid(widgets.parseGridAddress(toParts(input)), { visitor: '' })
 
 function failCatalog(harness: Harness): void {
   harness.catalog.fault = { pathPattern: /./, respond: (_request, response) => sendJson(response, 500, {}) }

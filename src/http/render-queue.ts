@@ -1,0 +1,62 @@
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
+import type { Clock } from '../clock.ts'
+import { type Visitor, createFairQueue } from '../lib/fair-queue.ts'
+import { type BodyForm, type WidgetBodies, createBody, findBody } from './response-cache.ts'
+
+/** Two, so that one can be rendered while the other is compressed. Waiting ones hold their data: a grid of 60 deals has 100 kB. */
+const RENDER_LIMITS = { parallelTasks: 2, maxWaiting: 256, maxWaitingPerVisitor: 192 }
+
+/** Runs the work of responses that are not cached: rendering and compression. */
+export type RenderQueue = Readonly<{
+  /**
+   * Run a task in the visitor's turn, unless the visitor is gone by then. Visitors who wait for the same key share it.
+   * @throws UnavailableError if too many wait, or for too long.
+   */
+  run<T>(place: Visitor & Readonly<{ key?: string }>, task: () => T | Promise<T>): Promise<T>
+}>
+
+/** Create the queue of a process. `timeoutMs`: how long a visitor waits. */
+export function createRenderQueue(clock: Clock, timeoutMs: number): RenderQueue {
+  const queue = createFairQueue(clock, RENDER_LIMITS)
+  return {
+    run: (place, task) =>
+      queue.run({ ...place, timeoutMs }, async () => {
+        // Rendering holds the thread: cached responses and health checks are sent in between.
+        await yieldToEventLoop()
+        return task()
+      }),
+  }
+}
+
+/** Bodies that are found in the cache or made, equal for equal digests. */
+export type BodySource = Readonly<{
+  digest: string
+  findBodies(): WidgetBodies | undefined
+  getBodies(): WidgetBodies
+}>
+
+/** The body that a client needs, and those that it was made from. */
+export type OpenedBody = Readonly<{ bodies: WidgetBodies; body: string }>
+
+/** Return the body that a client needs. What has yet to be rendered or compressed waits its turn. @throws UnavailableError */
+export async function openBody(
+  queue: RenderQueue,
+  { digest, findBodies, getBodies }: BodySource,
+  { visitor, ...form }: BodyForm & Readonly<{ visitor: Visitor }>,
+): Promise<OpenedBody> {
+  const known = findBodies()
+  const knownBody = known && findBody(known, form)
+  if (known !== undefined && knownBody !== undefined) return { bodies: known, body: knownBody }
+  const { sub, encoding } = form
+  // Responses with different ids share what is rendered, not what is compressed.
+  const shared: BodyForm = { sub: null, encoding: sub === null ? encoding : null }
+  const bodies = await queue.run({ ...visitor, key: `${digest} ${shared.encoding}` }, async () => {
+    const opened = getBodies()
+    await createBody(opened, shared)
+    return opened
+  })
+  const body = findBody(bodies, form)
+  if (body !== undefined) return { bodies, body }
+  const ownKey = `${digest} ${encoding} ${sub}`
+  return { bodies, body: await queue.run({ ...visitor, key: ownKey }, () => createBody(bodies, form)) }
+}
