@@ -15,11 +15,12 @@ import {
 } from '../errors.ts'
 import { describeInternalError } from '../lib/internal-error.ts'
 import type { TraceCall } from '../observability/tracing.ts'
-import { discardBody, readJson } from './response-body.ts'
+import { discardBody, readJson, readSkimmedPage } from './response-body.ts'
 import { type CallPolicy, MAX_CONCURRENT_CALLS } from './call-policy.ts'
 import { type Channel, MAX_PAGE_PRODUCTS, type Product, VERSION_PATH } from './contract.ts'
 import { type ParsedPage, parseChannelList, parseProduct, parseProductPage } from './parse.ts'
 import type { CallPurpose } from './quota.ts'
+import type { SkimmedPage } from './skim-page.ts'
 import { computeClockSkewMs, parseRetryAfter, parseAgeMs } from './response-headers.ts'
 
 /** Undici's own timeouts back up the deadline and are reported as the same failure. */
@@ -33,13 +34,15 @@ export type CatalogClient = Readonly<{
   /** `purpose`: selects the quota share; the default is for visits. */
   fetchChannels(purpose?: 'channels' | 'walk'): Promise<CatalogResponse<readonly Channel[]>>
   fetchProductPage(page: ProductPageQuery): Promise<CatalogResponse<ParsedPage>>
+  /** Find out which product is at a cursor, and the cursor after it, although the product is too large to be parsed. */
+  skimProduct(page: Omit<ProductPageQuery, 'limit'>): Promise<CatalogResponse<SkimmedPage>>
   /** `value` is `undefined` when no approved shop sells the product (404). */
   fetchProduct(query: ProductQuery): Promise<CatalogResponse<Product | undefined>>
   close(): Promise<void>
 }>
 
-/** `cursor`: `null` for the first page. */
-export type ProductPageQuery = Readonly<{ channelId: string; cursor: string | null }>
+/** `cursor`: `null` for the first page. `limit`: products of the page; default: the largest number. */
+export type ProductPageQuery = Readonly<{ channelId: string; cursor: string | null; limit?: number }>
 
 /** `purpose`: refreshes of known products and first look-ups have separate quota shares. */
 export type ProductQuery = Readonly<{ channelId: string; gtin: string; purpose: CallPurpose }>
@@ -71,8 +74,15 @@ const TEMPLATES: Readonly<Record<Operation, string>> = {
   product: '/channels/{channelId}/products/{gtin}',
 }
 
-type CatalogCall = Readonly<{ operation: Operation; purpose: CallPurpose; path: string }>
+/** `readBody`: default as JSON. */
+type CatalogCall = Readonly<{
+  operation: Operation
+  purpose: CallPurpose
+  path: string
+  readBody?: (response: Dispatcher.ResponseData, maxBytes: number) => Promise<unknown>
+}>
 
+/** `json`: what `readBody` returned. */
 type RawResponse = Readonly<{ json: unknown; isNotFound: boolean; asOfMs: number }>
 
 /** Create the only component that calls the catalog and sends its key. */
@@ -103,19 +113,22 @@ export function createCatalogClient(options: CatalogClientOptions): CatalogClien
       throw failure
     }
   }
+  const toPageCall = ({ channelId, cursor, limit = MAX_PAGE_PRODUCTS }: ProductPageQuery): CatalogCall => {
+    const query = new URLSearchParams({ limit: String(limit), ...(cursor !== null && { cursor }) })
+    const path = `${basePath}/channels/${encodeURIComponent(channelId)}/products?${query.toString()}`
+    return { operation: 'products', purpose: 'walk', path }
+  }
   return {
     fetchChannels(purpose = 'channels') {
       const path = `${basePath}/channels`
       return execute({ operation: 'channels', purpose, path }, ({ json }) => parseChannelList(json))
     },
-    fetchProductPage({ channelId, cursor }) {
-      const limit = String(MAX_PAGE_PRODUCTS)
-      const query = new URLSearchParams({ limit, ...(cursor !== null && { cursor }) })
-      const path = `${basePath}/channels/${encodeURIComponent(channelId)}/products?${query.toString()}`
-      return execute({ operation: 'products', purpose: 'walk', path }, ({ json }) =>
-        parseProductPage(json, options),
-      )
-    },
+    fetchProductPage: (page) => execute(toPageCall(page), ({ json }) => parseProductPage(json, options)),
+    skimProduct: (page) =>
+      execute(
+        { ...toPageCall({ ...page, limit: 1 }), readBody: readSkimmedPage },
+        ({ json }) => json as SkimmedPage,
+      ),
     fetchProduct({ channelId, gtin, purpose }) {
       const path = `${basePath}/channels/${encodeURIComponent(channelId)}/products/${encodeURIComponent(gtin)}`
       return execute({ operation: 'product', purpose, path }, ({ json, isNotFound }) =>
@@ -158,7 +171,7 @@ function sendTraced(options: CatalogClientOptions, pool: Pool, call: CatalogCall
 function sendWithDeadline(
   options: CatalogClientOptions,
   pool: Pool,
-  { operation, path, onStatus }: Omit<HttpRequest, 'signal'>,
+  request: Omit<HttpRequest, 'signal'>,
 ): Promise<RawResponse> {
   return new Promise((resolve, reject) => {
     // Undici accepts an EventEmitter, which is several times cheaper than an AbortSignal.
@@ -169,7 +182,7 @@ function sendWithDeadline(
       rejectAsTimedOut()
       signal.emit('abort')
     })
-    sendWithKeyRetry(options, pool, { operation, path, signal, onStatus })
+    sendWithKeyRetry(options, pool, { ...request, signal })
       .then(resolve, (error: unknown) => {
         if (UNDICI_TIMEOUT_CODE.test(findErrorCode(error) ?? '')) rejectAsTimedOut()
         else reject(toCatalogError(error))
@@ -178,12 +191,8 @@ function sendWithDeadline(
   })
 }
 
-type HttpRequest = Readonly<{
-  operation: Operation
-  path: string
-  signal: EventEmitter
-  onStatus?: ((statusCode: number) => void) | undefined
-}>
+type HttpRequest = Pick<CatalogCall, 'operation' | 'path' | 'readBody'> &
+  Readonly<{ signal: EventEmitter; onStatus?: ((statusCode: number) => void) | undefined }>
 
 /** If the key is refused, read it again and retry once with a new one, even if another call has already read it. */
 async function sendWithKeyRetry(
@@ -205,7 +214,7 @@ async function sendWithKeyRetry(
 async function send(
   options: CatalogClientOptions,
   pool: Pool,
-  { operation, path, signal, onStatus }: HttpRequest,
+  { operation, path, readBody = readJson, signal, onStatus }: HttpRequest,
 ): Promise<RawResponse> {
   const { clock, key, maxBytes, onClockSkew } = options
   const sentAtMs = clock.nowMs()
@@ -228,7 +237,7 @@ async function send(
   const skewMs = computeClockSkewMs({ date, ageMs, sentAtMs, receivedAtMs })
   if (skewMs !== null) onClockSkew?.(skewMs)
   if (response.statusCode === 200)
-    return { json: await readJson(response, maxBytes), isNotFound: false, asOfMs }
+    return { json: await readBody(response, maxBytes), isNotFound: false, asOfMs }
   discardBody(response.body)
   if (response.statusCode === 404 && operation === 'product')
     return { json: undefined, isNotFound: true, asOfMs }

@@ -16,8 +16,8 @@ export const VERSION_PATH = '/v0'
 /** Products per page (contract, section 8). */
 export const MAX_PAGE_PRODUCTS = 200
 
-/** Offers per product beyond this limit are dropped, on both sides. */
-export const MAX_OFFERS = 500
+/** Pictures per product beyond this limit are left out, on both sides. */
+export const MAX_IMAGES = 5
 
 /** How long a response may be cached (contract, section 8). */
 export const CACHE_SECONDS = 300
@@ -145,13 +145,16 @@ export type Product = Readonly<{
 /** Limit for the name of a merchant, network, brand or channel. */
 export const MAX_NAME_CHARACTERS = 100
 
-/** Why a product (`product`) or an offer (all others) was dropped. */
-export type DropReason = 'product' | 'merchant' | 'price' | 'currency' | 'link' | 'shape' | 'too_many'
+/** Why an offer is unusable. */
+export type OfferProblem = 'merchant' | 'price' | 'currency' | 'link' | 'shape'
+
+/** Why a product (`product`, `product_too_large`) or an offer (all others) was dropped. */
+export type DropReason = OfferProblem | 'product' | 'product_too_large' | 'too_many' | 'too_large'
 
 export type DropCounts = Partial<Record<DropReason, number>>
 
 /** Return the offer, or the reason why it is unusable. */
-export function parseOffer(item: unknown): Offer | DropReason {
+export function parseOffer(item: unknown): Offer | OfferProblem {
   const wire = wireOfferSchema.safeParse(item).data
   if (wire === undefined) return 'shape'
   const { merchant, network, price, old_price: oldPrice, currency, availability, affiliate_url: link } = wire
@@ -167,10 +170,10 @@ export function parseOffer(item: unknown): Offer | DropReason {
     saleEndsAtMs: parseTimestamp(saleEndsAt),
     checkedAtMs: parseTimestamp(checkedAt),
   }
-  return findDropReason(offer) ?? offer
+  return findProblem(offer) ?? offer
 }
 
-function findDropReason(offer: Offer): DropReason | undefined {
+function findProblem(offer: Offer): OfferProblem | undefined {
   if (offer.merchant === '') return 'merchant'
   if (!isPrice(offer.price)) return 'price'
   if (offer.currency === '') return 'currency'

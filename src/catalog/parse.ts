@@ -6,8 +6,8 @@ import {
   type Channel,
   type DropReason,
   type DropCounts,
+  MAX_IMAGES,
   MAX_NAME_CHARACTERS,
-  MAX_OFFERS,
   type Offer,
   type Product,
   parseOffer,
@@ -16,10 +16,10 @@ import {
   wireProductPageSchema,
   wireProductSchema,
 } from './contract.ts'
+import { limitOffers } from './offer-limits.ts'
 
 /** Longer titles, in UTF-16 units, come from broken feeds and are cut. */
 const MAX_TITLE_CHARACTERS = 300
-const MAX_IMAGES = 5
 
 export type { DropCounts } from './contract.ts'
 
@@ -108,7 +108,7 @@ export function isMostlyMalformed(
   return countMalformedOffers(drops) > offerCount || (drops.product ?? 0) > productCount
 }
 
-/** Count unusable offers, without dropped products and offers beyond `MAX_OFFERS`. */
+/** Count unusable offers, without dropped products and offers beyond the limits of a product. */
 export function countMalformedOffers(drops: DropCounts): number {
   return MALFORMED_REASONS.reduce((sum, reason) => sum + (drops[reason] ?? 0), 0)
 }
@@ -129,14 +129,16 @@ function findUsableProduct(item: unknown, options: ParseOptions): Product | unde
   return Object.keys(drops).length === 0 ? product : { ...product, drops }
 }
 
-function collectOffers(items: readonly unknown[], drops: DropCounts): Offer[] {
-  if (items.length > MAX_OFFERS) drops.too_many = items.length - MAX_OFFERS
-  const offers: Offer[] = []
-  for (const item of items.slice(0, MAX_OFFERS)) {
+function collectOffers(items: readonly unknown[], drops: DropCounts): readonly Offer[] {
+  const usable: Offer[] = []
+  for (const item of items) {
     const offer = parseOffer(item)
     if (typeof offer === 'string') addDropCounts(drops, { [offer]: 1 })
-    else offers.push(offer)
+    else usable.push(offer)
   }
+  const { offers, tooMany, tooLarge } = limitOffers(usable)
+  if (tooMany > 0) drops.too_many = tooMany
+  if (tooLarge > 0) drops.too_large = tooLarge
   return offers
 }
 

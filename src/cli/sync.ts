@@ -94,17 +94,26 @@ function describeWalk(walk: ChannelWalkResult): string {
   if (walk.outcome === 'complete') return `${name}: ${describeCompleteWalk(walk)}`
   if (walk.outcome === 'busy') return `${name}: another process is walking it`
   if (walk.outcome === 'failed')
-    return `${name}: failed with ${walk.failure ?? 'no code'}; the stored copy is unchanged`
+    return `${name}: failed with ${walk.failure ?? 'no code'}${walk.reason === null ? '' : ` (${walk.reason})`}; the stored copy is unchanged`
   return `${name}: held, because ${walk.reason ?? 'its result is implausible'}; the stored copy is unchanged. ${HOLD_REMEDY}`
 }
 
-function describeCompleteWalk({ durationMs, productCount, replaced, drops }: ChannelWalkResult): string {
+function describeCompleteWalk(walk: ChannelWalkResult): string {
+  const { durationMs, productCount, replaced, drops } = walk
   let text = `${pluralize(productCount, 'product')} in ${(durationMs / 1_000).toFixed(1)} s`
   if (replaced?.reason === 'few_products')
     text += `, accepted in place of ${replaced.productCount.toLocaleString('en')}`
   else if (replaced !== null) text += ', accepted although most of its products or offers were malformed'
   const dropTexts = describeDrops(drops)
-  return dropTexts.length === 0 ? text : `${text}; left out: ${dropTexts.join(', ')}`
+  return dropTexts.length === 0 ? text : `${text}; left out: ${dropTexts.join(', ')}${nameTooLarge(walk)}`
+}
+
+/** Name the products that are too large: only the operator can change the limit. */
+function nameTooLarge({ drops, droppedGtins }: ChannelWalkResult): string {
+  const gtins = droppedGtins.product_too_large ?? []
+  if (gtins.length === 0) return ''
+  const more = (drops.product_too_large ?? 0) - gtins.length
+  return `. Too large: ${gtins.join(', ')}${more > 0 ? ` and ${more} more` : ''}`
 }
 
 /** Walk the catalog now. With `isAccepted`, wait for the walks of other processes to end and then walk their channels, too. */

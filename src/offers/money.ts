@@ -38,6 +38,8 @@ function toDigits(price: string): string {
 
 /** Compare exactly; the result is for `sort`. */
 export function comparePrices(a: string, b: string): number {
+  // Fast path: texts of the same form sort like their numbers.
+  if (a.length === b.length && a.indexOf('.') === b.indexOf('.')) return a < b ? -1 : a > b ? 1 : 0
   const [digitsA, digitsB] = [toDigits(a), toDigits(b)]
   if (Math.max(digitsA.length, digitsB.length) <= SAFE_NUMBER_DIGITS)
     return Math.sign(Number(digitsA) - Number(digitsB))

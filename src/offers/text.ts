@@ -15,6 +15,9 @@ const CLEAN_TEXT = /^[!-~\u00a1-\u024f]+(?: [!-~\u00a1-\u024f]+)*$/
 /** The same without accents: folding only changes the case. */
 const CLEAN_ASCII_TEXT = /^[!-~]+(?: [!-~]+)*$/
 
+/** Limit for a text of a feed: longer titles, brands and shop names are cut and end in an ellipsis. */
+export const MAX_TEXT_CHARACTERS = 1_000
+
 /**
  * Clean feed text for display: well-formed Unicode without controls, white space collapsed, at most `maxCharacters`, then an
  * ellipsis. The result is plain text and not escaped for HTML.

@@ -1,7 +1,8 @@
 import { hash } from 'node:crypto'
 import { array, int, number, object, record, string, union } from 'zod'
 import type { Offer, Product } from '../catalog/contract.ts'
-import type { DropCounts } from '../catalog/parse.ts'
+import { limitOffers } from '../catalog/offer-limits.ts'
+import { type DropCounts, addDropCounts } from '../catalog/parse.ts'
 import { isUsableLink } from '../offers/links.ts'
 import { isPrice } from '../offers/money.ts'
 import { compareTimes } from '../offers/price-age.ts'
@@ -180,8 +181,13 @@ export function parseProductRow(row: Omit<ProductContent, 'digest'>): Product | 
   if (checkedAtMs === undefined) return undefined
   const { gtin, title, brand, drops } = row
   const datedOffers = offers.data.map((offer, index) => ({ ...offer, checkedAtMs: checkedAtMs(index) }))
-  const product = { gtin, title, brand, images: images.data, offers: datedOffers }
-  return drops === null ? product : { ...product, drops: parseDrops(drops) }
+  // Rows of earlier versions can have more than the limit.
+  const limited = limitOffers(datedOffers)
+  const product = { gtin, title, brand, images: images.data, offers: limited.offers }
+  if (drops === null && limited.tooLarge === 0) return product
+  const dropCounts = drops === null ? {} : parseDrops(drops)
+  if (limited.tooLarge > 0) addDropCounts(dropCounts, { too_large: limited.tooLarge })
+  return { ...product, drops: dropCounts }
 }
 
 type DealRow = Pick<ProductsTable, 'gtin' | 'title' | 'brand' | 'images' | 'checked_at'> &

@@ -4,6 +4,7 @@ import { DAY_MS, isFuture } from '../clock.ts'
 import { type OfferTimes, createPriceCheck, findPriceEndMs } from '../offers/price-age.ts'
 import { MAX_UNOBSERVED_DAYS, collectPrices, toDay } from '../offers/price-history.ts'
 import { parseCheckedAt } from './rows.ts'
+import { type GtinRange, splitRange } from './sql-left-out.ts'
 import type { CopyTables } from './schema.ts'
 import {
   type FallFinder,
@@ -15,15 +16,9 @@ import {
 import { type HistoryRules, readWalkedDays, recordSightings, recordWalkedRange } from './sql-price-history.ts'
 import type { WalkPage } from './store.ts'
 
-/** The rest of a page that is not yet applied: GTINs above `afterGtin`, up to `untilGtin`. */
-type PageRange = Readonly<{
-  copyId: number
-  page: WalkPage
-  afterGtin: string
-  untilGtin: string
-  nowMs: number
-  history: HistoryRules
-}>
+/** The rest of a page that is not yet applied. */
+type PageRange = GtinRange &
+  Readonly<{ copyId: number; page: WalkPage; nowMs: number; history: HistoryRules }>
 
 /** What a page recorded. `changedGtins`: products whose history changed. */
 export type RecordedPrices = Readonly<{ findReference: FallFinder; changedGtins: ReadonlySet<string> }>
@@ -94,7 +89,13 @@ export async function readPageHistory(
     async recordPage() {
       // Later walks of the day add nothing.
       if (lastDay === day && afterGtin === page.afterGtin) return
-      await recordWalkedRange(transaction, copyId, { day, after_gtin: page.afterGtin, until_gtin: untilGtin })
+      const wholeRange = { afterGtin: page.afterGtin, untilGtin }
+      for (const range of splitRange(wholeRange, page.leftOutGtins ?? []))
+        await recordWalkedRange(transaction, copyId, {
+          day,
+          after_gtin: range.afterGtin,
+          until_gtin: range.untilGtin,
+        })
     },
   }
 }

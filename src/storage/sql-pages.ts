@@ -4,6 +4,8 @@ import type { Offer, Product } from '../catalog/contract.ts'
 import { isFuture, toLatestPlausibleMs } from '../clock.ts'
 import { isPostgres } from '../database/is-postgres.ts'
 import { compareTexts } from '../offers/ranking.ts'
+import type { CopyRow } from './sql-copies.ts'
+import { type GtinRange, keepTimes, readLeftOutMerchants, splitRange } from './sql-left-out.ts'
 import { type CanonicalProduct, type StoredProduct, toStoredProduct, toCanonicalProduct } from './rows.ts'
 import type { CopyTables } from './schema.ts'
 import { NO_RECORDED_PRICES, type PageHistory, readPageHistory } from './sql-page-history.ts'
@@ -35,16 +37,16 @@ const END_OF_CATALOG = ':'
 /** Replaces a time in the future, so that any page is newer. */
 const UNKNOWN_AGE_MS = 0
 
-/** The rest of a page that is not yet applied: GTINs above `afterGtin`, up to `untilGtin`. */
-type Step = Readonly<{
-  copyId: number
-  page: WalkPage
-  afterGtin: string
-  untilGtin: string
-  products: readonly Product[]
-  nowMs: number
-  history: HistoryRules
-}>
+/** The rest of a page that is not yet applied. */
+type Step = GtinRange &
+  Readonly<{
+    copy: CopyRow
+    copyId: number
+    page: WalkPage
+    products: readonly Product[]
+    nowMs: number
+    history: HistoryRules
+  }>
 
 /** Write the changes of a page to the copy, and the page's own row in the last transaction. Idempotent. */
 export async function applyPage(
@@ -54,7 +56,8 @@ export async function applyPage(
 ): Promise<void> {
   const { afterGtin, products } = page
   const untilGtin = page.nextCursor === null ? END_OF_CATALOG : (products.at(-1)?.gtin ?? afterGtin)
-  let step: Step | undefined = { copyId: copy.id, page, afterGtin, untilGtin, products, nowMs, history }
+  const start = { copy, copyId: copy.id, page, afterGtin, untilGtin, products, nowMs, history }
+  let step: Step | undefined = start
   while (step !== undefined) {
     const next: Step = step
     step = await write((transaction) => applyStep(transaction, next))
@@ -65,7 +68,8 @@ export async function applyPage(
 
 /** Apply one transaction. Return the rest, or `undefined` when the page is complete. */
 async function applyStep(transaction: Transaction<CopyTables>, step: Step): Promise<Step | undefined> {
-  const { copyId, page, afterGtin } = step
+  const { copy, copyId, page, afterGtin, nowMs } = step
+  const { leftOutGtins = [] } = page
   const { versions, completeUntilGtin } = await readVersions(transaction, step)
   const absentGtins = await readAbsences(transaction, step)
   const products = step.products.filter(({ gtin }) => gtin <= completeUntilGtin)
@@ -80,7 +84,8 @@ async function applyStep(transaction: Transaction<CopyTables>, step: Step): Prom
     versions.filter((version) => version.as_of_ms === UNKNOWN_AGE_MS && version.gtin <= doneGtin),
   )
   if (doneGtin >= step.untilGtin) {
-    await putPageRow(transaction, step)
+    await keepTimes(transaction, copy, { gtins: leftOutGtins, nowMs })
+    await putPageRows(transaction, step)
     await history?.recordPage()
     return undefined
   }
@@ -88,7 +93,8 @@ async function applyStep(transaction: Transaction<CopyTables>, step: Step): Prom
   // page would seem newer.
   if (versions.length > 0)
     await sql`update products set as_of_ms = ${page.asOfMs} where copy_id = ${copyId} and gtin > ${afterGtin}
-      and gtin <= ${doneGtin} and until_walk is null and as_of_ms < ${page.asOfMs}`.execute(transaction)
+      and gtin <= ${doneGtin} and until_walk is null and as_of_ms < ${page.asOfMs}
+      and not ${createInCondition(transaction, 'gtin', leftOutGtins)}`.execute(transaction)
   return { ...step, afterGtin: doneGtin, products: step.products.filter(({ gtin }) => gtin > doneGtin) }
 }
 
@@ -173,17 +179,26 @@ function* computeChanges(
   products: readonly Product[],
   { versions, absentGtins, history }: PageState & Readonly<{ absentGtins: ReadonlySet<string> }>,
 ): Generator<Change> {
+  const leftOutGtins = new Set(page.leftOutGtins)
+  const findAbsence = (version: Version): readonly Change[] => {
+    if (!leftOutGtins.has(version.gtin)) return findEnd(version, page)
+    // An interrupted attempt of this walk may have found the product gone, or written another version.
+    const isReplaced = versions.some(
+      ({ gtin, from_walk: from }) => gtin === version.gtin && from === page.walk,
+    )
+    return isReplaced ? [] : findRevival(version)
+  }
   let position = 0
   for (const product of products) {
     let version = versions[position]
     for (; version !== undefined && version.gtin < product.gtin; version = versions[++position])
-      yield* findEnd(version, page)
+      yield* findAbsence(version)
     const productVersions: Version[] = []
     for (; version?.gtin === product.gtin; version = versions[++position]) productVersions.push(version)
     if (!absentGtins.has(product.gtin))
       yield* findChange(product, { versions: productVersions, history }, page)
   }
-  for (const version of versions.slice(position)) yield* findEnd(version, page)
+  for (const version of versions.slice(position)) yield* findAbsence(version)
 }
 
 function findChange(product: Product, { versions, history }: PageState, page: WalkPage): readonly Change[] {
@@ -330,19 +345,27 @@ async function correctFutureTimes(
     )
 }
 
-async function putPageRow(
+/** Write the page's row, or one for each part of its range between products that are left out. */
+async function putPageRows(
   transaction: Transaction<CopyTables>,
   { copyId, page, untilGtin }: Step,
 ): Promise<void> {
-  const { walk, afterGtin, asOfMs, nextCursor } = page
-  const drops = JSON.stringify(page.drops)
-  const merchants = JSON.stringify(listMerchants(page.products))
-  await sql`insert into "walk_pages"
-    (copy_id, walk, after_gtin, until_gtin, as_of_ms, next_cursor, product_count, drops, merchants)
-    values (${copyId}, ${walk}, ${afterGtin}, ${untilGtin}, ${asOfMs}, ${nextCursor}, ${page.products.length}, ${drops}, ${merchants})
-    on conflict (copy_id, walk, after_gtin) do update set until_gtin = excluded.until_gtin,
-    as_of_ms = excluded.as_of_ms, next_cursor = excluded.next_cursor, product_count = excluded.product_count,
-    drops = excluded.drops, merchants = excluded.merchants`.execute(transaction)
+  const { walk, afterGtin, asOfMs, nextCursor, leftOutGtins = [] } = page
+  const merchants = await readLeftOutMerchants(transaction, copyId, leftOutGtins)
+  const ranges = splitRange({ afterGtin, untilGtin }, leftOutGtins)
+  for (const [index, range] of ranges.entries()) {
+    // The last row counts for the whole page: a walk resumes after it.
+    const isLast = index === ranges.length - 1
+    const drops = JSON.stringify(isLast ? page.drops : {})
+    const rowMerchants = JSON.stringify(isLast ? [...listMerchants(page.products), ...merchants] : [])
+    await sql`insert into "walk_pages"
+      (copy_id, walk, after_gtin, until_gtin, as_of_ms, next_cursor, product_count, drops, merchants)
+      values (${copyId}, ${walk}, ${range.afterGtin}, ${range.untilGtin}, ${asOfMs}, ${nextCursor},
+        ${isLast ? page.products.length : 0}, ${drops}, ${rowMerchants})
+      on conflict (copy_id, walk, after_gtin) do update set until_gtin = excluded.until_gtin,
+      as_of_ms = excluded.as_of_ms, next_cursor = excluded.next_cursor, product_count = excluded.product_count,
+      drops = excluded.drops, merchants = excluded.merchants`.execute(transaction)
+  }
 }
 
 function listMerchants(products: readonly Product[]): readonly string[] {

@@ -136,6 +136,8 @@ export type WalkPage = Readonly<{
   nextCursor: string | null
   asOfMs: number
   drops: DropCounts
+  /** Products that the page lacks because they are too large, sorted; absent: none. Their stored data stay and age. */
+  leftOutGtins?: readonly string[]
 }>
 
 /** Where a walk continues. For the first page, `cursor` is `null` and `afterGtin` empty. */

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import type { CatalogResponse } from '../catalog/client.ts'
-import { type Channel, MAX_PAGE_PRODUCTS, type Product } from '../catalog/contract.ts'
+import type { Channel, Product } from '../catalog/contract.ts'
 import {
   type DroppedGtins,
   type DropCounts,
@@ -9,13 +9,22 @@ import {
   addDropCounts,
 } from '../catalog/parse.ts'
 import { SECOND_MS } from '../clock.ts'
-import { CatalogInvalidError, CatalogStatusError, VitrineError, WalkError, WalkHeldError } from '../errors.ts'
+import {
+  CatalogInvalidError,
+  CatalogStatusError,
+  CatalogTooLargeError,
+  VitrineError,
+  WalkError,
+  WalkHeldError,
+} from '../errors.ts'
 import { hasOwnerExited } from '../database/lease-owner.ts'
+import { normalizeGtin } from '../offers/gtin.ts'
 import { createShopBook } from '../offers/shop-book.ts'
 import { LEASE_MS, createLeaseLostError } from '../storage/sql-walk-leases.ts'
 import type { CopyState, HeldWalk, WalkPage, WalkPosition } from '../storage/store.ts'
 import { describeFailure } from '../storage/store-failures.ts'
 import { describeHold, findHoldReason, findLastWalkStart, evaluateWalk } from './held-walk.ts'
+import { createPageSize } from './page-size.ts'
 import { createWalkStoppedError, retryCall } from './walk-retries.ts'
 import type { ChannelWalkResult, WalkContext } from './walk-runner.ts'
 
@@ -34,6 +43,9 @@ type ChannelWalkContext = WalkContext &
 
 /** `next`: the position after the page. */
 type FetchedPage = Readonly<{ page: WalkPage; next: WalkPosition }>
+
+/** `leftOutGtin`: the only product of the page, which is too large to be read. */
+type ReadPage = ParsedPage & Readonly<{ leftOutGtin?: string }>
 
 /** Walk a channel under its lease. A failure is part of the result; only a bug is thrown. */
 export async function walkChannel(walk: ChannelWalkContext): Promise<ChannelWalkResult> {
@@ -105,6 +117,7 @@ class LeasedWalk {
   readonly #walk: ChannelWalkContext
   readonly #before: CopyState
   readonly #droppedGtins: DroppedGtins
+  readonly #pageSize = createPageSize()
   readonly #ended = new AbortController()
   #extendedAtMs: number
 
@@ -187,35 +200,81 @@ class LeasedWalk {
 
   /** Compute the wait before the next page that keeps the walk within its share of the daily limit. */
   #computeWaitMs({ productCount }: WalkPosition): number {
-    const remainingPages = Math.ceil((this.#before.productCount - productCount) / MAX_PAGE_PRODUCTS)
-    return this.#walk.canWait ? this.#walk.callPolicy.computeWalkWaitMs(Math.max(1, remainingPages)) : 0
+    const remainingCalls = this.#pageSize.countCalls(Math.max(0, this.#before.productCount - productCount))
+    return this.#walk.canWait ? this.#walk.callPolicy.computeWalkWaitMs(remainingCalls) : 0
   }
 
   /** Fetch the page at a position. A page without a usable product covers no GTIN range: skip to the next one. */
   async #fetchPage(position: WalkPosition): Promise<FetchedPage> {
     const drops: DropCounts = {}
-    let { cursor } = position
-    for (let emptyPages = 0; emptyPages <= MAX_EMPTY_PAGES; emptyPages += 1) {
-      await this.#waitForQuota(position)
-      const { value: page, asOfMs } = await this.#requestPage(cursor)
-      const products = collectUsableProducts(page, position.afterGtin, drops)
+    const leftOutGtins: string[] = []
+    let { cursor, afterGtin } = position
+    for (let emptyPages = 0; emptyPages <= MAX_EMPTY_PAGES;) {
+      const { value: page, asOfMs } = await this.#requestPage(position, { cursor, afterGtin })
+      const { nextCursor, leftOutGtin } = page
+      const products = collectUsableProducts(page, afterGtin, drops)
+      if (leftOutGtin !== undefined) leftOutGtins.push(leftOutGtin)
       if (hasNoProgress(page, cursor)) break
-      const { nextCursor } = page
       if (products.length > 0 || nextCursor === null)
-        return toFetchedPage(position, { products, nextCursor, asOfMs, drops })
+        return toFetchedPage(position, { products, nextCursor, asOfMs, drops, leftOutGtins })
       cursor = nextCursor
+      if (leftOutGtin === undefined) emptyPages += 1
+      else afterGtin = leftOutGtin
     }
     throw new CatalogInvalidError('the product pages make no progress: they are empty or repeat a cursor')
   }
 
-  async #requestPage(cursor: string | null): Promise<CatalogResponse<ParsedPage>> {
+  /** Request a page. If it is too large, request fewer products; a single one that is too large is left out. */
+  async #requestPage(position: WalkPosition, at: PageStart): Promise<CatalogResponse<ReadPage>> {
     const { client, channel } = this.#walk
-    const response = await retryCall(this.#walk, async () => {
-      await this.#extendLease()
-      return client.fetchProductPage({ channelId: channel.id, cursor })
+    const { cursor } = at
+    for (;;) {
+      const limit = this.#pageSize.getLimit()
+      try {
+        const response = await this.#call(position, () =>
+          client.fetchProductPage({ channelId: channel.id, cursor, limit }),
+        )
+        this.#pageSize.advance()
+        addDroppedGtins(this.#droppedGtins, response.value.droppedGtins)
+        return response
+      } catch (error) {
+        if (!(error instanceof CatalogTooLargeError)) throw error
+        if (!this.#pageSize.reduce()) return this.#skipProduct(position, at)
+      }
+    }
+  }
+
+  /** Leave out the product at a cursor. @throws CatalogTooLargeError when the catalog does not tell which one it is */
+  async #skipProduct(
+    position: WalkPosition,
+    { cursor, afterGtin }: PageStart,
+  ): Promise<CatalogResponse<ReadPage>> {
+    const { client, channel } = this.#walk
+    const { value, asOfMs } = await this.#call(position, () =>
+      client.skimProduct({ channelId: channel.id, cursor }),
+    ).catch((error: unknown) => {
+      throw error instanceof CatalogTooLargeError ? createNotSkippableError(afterGtin, error.message) : error
     })
-    addDroppedGtins(this.#droppedGtins, response.value.droppedGtins)
-    return response
+    const gtin = value.gtin === undefined ? undefined : normalizeGtin(value.gtin)
+    if (gtin === undefined) throw createNotSkippableError(afterGtin, 'its GTIN is unknown')
+    if (gtin <= afterGtin) throw createUnsortedError()
+    this.#pageSize.reset()
+    const drops = { product_too_large: 1 }
+    const droppedGtins = { product_too_large: [gtin] }
+    addDroppedGtins(this.#droppedGtins, droppedGtins)
+    return {
+      value: { products: [], nextCursor: value.nextCursor, drops, droppedGtins, leftOutGtin: gtin },
+      asOfMs,
+    }
+  }
+
+  /** Make a call when the quota allows it. Retry transient failures. */
+  async #call<T>(position: WalkPosition, call: () => Promise<T>): Promise<T> {
+    await this.#waitForQuota(position)
+    return retryCall(this.#walk, async () => {
+      await this.#extendLease()
+      return call()
+    })
   }
 
   /** Wait until the quota allows the next page. @throws WalkError when the walk is stopped */
@@ -250,15 +309,29 @@ class LeasedWalk {
   }
 }
 
+/** Where a page begins. `afterGtin`: the product before it. */
+type PageStart = Pick<WalkPosition, 'cursor' | 'afterGtin'>
+
+function createNotSkippableError(afterGtin: string, reason: string): CatalogTooLargeError {
+  const where = afterGtin === '' ? 'the first product' : `the product after GTIN ${afterGtin}`
+  return new CatalogTooLargeError(
+    `${where} is larger than VITRINE_CATALOG_MAX_BYTES, and the walk cannot continue after it: ${reason}`,
+  )
+}
+
+function createUnsortedError(): CatalogInvalidError {
+  return new CatalogInvalidError('the page of products is not sorted by GTIN')
+}
+
 function toFetchedPage(
   position: WalkPosition,
-  page: Pick<WalkPage, 'products' | 'nextCursor' | 'asOfMs' | 'drops'>,
+  page: Pick<WalkPage, 'products' | 'nextCursor' | 'asOfMs' | 'drops' | 'leftOutGtins'>,
 ): FetchedPage {
   const { walk, afterGtin } = position
   const next = {
     ...position,
     cursor: page.nextCursor,
-    afterGtin: page.products.at(-1)?.gtin ?? afterGtin,
+    afterGtin: page.products.at(-1)?.gtin ?? page.leftOutGtins?.at(-1) ?? afterGtin,
     productCount: position.productCount + page.products.length,
     hasAllPages: page.nextCursor === null,
   }
@@ -267,7 +340,8 @@ function toFetchedPage(
 
 /** `true` when following the cursor would never end: the page is empty, or its cursor repeats. */
 function hasNoProgress({ products, drops, nextCursor }: ParsedPage, cursor: string | null): boolean {
-  const isEmpty = products.length === 0 && (drops.product ?? 0) === 0
+  const droppedProducts = (drops.product ?? 0) + (drops.product_too_large ?? 0)
+  const isEmpty = products.length === 0 && droppedProducts === 0
   return nextCursor !== null && (isEmpty || nextCursor === cursor)
 }
 
@@ -278,7 +352,7 @@ function collectUsableProducts(page: ParsedPage, afterGtin: string, drops: DropC
   let lastGtin = afterGtin
   for (const product of page.products) {
     const { gtin } = product
-    if (gtin < lastGtin) throw new CatalogInvalidError('the page of products is not sorted by GTIN')
+    if (gtin < lastGtin) throw createUnsortedError()
     if (gtin === lastGtin) addDropCounts(drops, { product: 1 })
     else products.push(product)
     lastGtin = gtin

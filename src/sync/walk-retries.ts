@@ -5,6 +5,7 @@ import {
   CatalogKeyRefusedError,
   CatalogRateLimitedError,
   CatalogStatusError,
+  CatalogTooLargeError,
   WalkError,
 } from '../errors.ts'
 import type { WalkContext } from './walk-runner.ts'
@@ -13,7 +14,12 @@ import type { WalkContext } from './walk-runner.ts'
 const RETRY_WAITS_MS: readonly number[] = [SECOND_MS, 4 * SECOND_MS, 16 * SECOND_MS]
 
 /** Failures that a retry within seconds cannot change. */
-const NOT_RETRIED = [CatalogRateLimitedError, CatalogKeyRefusedError, CatalogCallBlockedError]
+const NOT_RETRIED = [
+  CatalogRateLimitedError,
+  CatalogKeyRefusedError,
+  CatalogCallBlockedError,
+  CatalogTooLargeError,
+]
 
 /** Retry transient failures. @throws WalkError when stopped while waiting; otherwise the error of the last attempt */
 export async function retryCall<T>(

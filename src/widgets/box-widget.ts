@@ -6,13 +6,14 @@ import {
   type OpenChannel,
   combineProducts,
   isHiddenByNetworks,
-  listShown,
   openChannel,
+  selectProducts,
 } from './found-products.ts'
 import { CHANNEL_GONE_REASON, explainHiddenProducts, explainMissingProducts } from './hidden-reasons.ts'
 import { expandShops } from './offer-selection.ts'
 import type { BoxOptions, OptionDefaults } from './options.ts'
 import type { ShownProduct } from './picks.ts'
+import { limitBoxRows } from './row-limits.ts'
 import type { ViewContext } from './view-parts.ts'
 import type { BoxView } from './view-models.ts'
 import { toBoxHistory, toBoxView } from './where-to-buy.ts'
@@ -93,10 +94,11 @@ async function findBoxProducts(
   { options, viewContext }: Readonly<{ options: BoxOptions; viewContext: ViewContext }>,
 ): Promise<BoxProducts> {
   const products = await Promise.all(gtins.map(findProduct))
-  const shown = listShown(products, options, viewContext)
+  const selected = selectProducts(products, options, viewContext)
   // A sentence has no fold for other variants.
-  if (shown.length > 0)
-    return { products, shown: options.layout === 'inline' ? shown.slice(0, 1) : shown, isStandIn: false }
+  const ofLayout = options.layout === 'inline' ? selected.slice(0, 1) : selected
+  const shown = limitBoxRows(ofLayout, options, viewContext)
+  if (shown.length > 0) return { products, shown, isStandIn: false }
   // A product that is unavailable may be sold, and one of other networks is: nothing stands in for it.
   const isSold = (product: FoundProduct): boolean => isHiddenByNetworks(product, options, viewContext)
   if (products.some((product) => product.failure !== null || isSold(product)))
@@ -104,7 +106,7 @@ async function findBoxProducts(
   for (const gtin of options.standIns.filter((one) => !gtins.includes(one))) {
     const product = await findProduct(gtin)
     products.push(product)
-    const standIn = listShown([product], options, viewContext)
+    const standIn = limitBoxRows(selectProducts([product], options, viewContext), options, viewContext)
     if (standIn.length > 0) return { products, shown: standIn, isStandIn: true }
   }
   return { products, shown: [], isStandIn: false }

@@ -6,7 +6,7 @@ import { type PriceRules, createPriceCheck } from '../offers/price-age.ts'
 import { foldCase } from '../offers/text.ts'
 import type { WidgetAddress } from './address.ts'
 import type { BoxFilters } from './offer-selection.ts'
-import { type ShownProduct, findProductTimes, findShownProduct } from './picks.ts'
+import { type SelectedProduct, type ShownProduct, findProductTimes, findShownProduct } from './picks.ts'
 import type { ViewContext } from './view-parts.ts'
 import {
   PARTIAL_VALID_MS,
@@ -65,11 +65,11 @@ function keepNetworks(found: Cached<Product | null>, networks: readonly string[]
 }
 
 /** Return the products with offers to show, in the same order. */
-export function listShown(
+export function selectProducts(
   products: readonly FoundProduct[],
   options: BoxFilters,
   viewContext: ViewContext,
-): readonly ShownProduct[] {
+): readonly SelectedProduct[] {
   return products.flatMap(({ found }) => {
     const product = found?.value ?? null
     if (found === null || product === null) return []
@@ -87,10 +87,15 @@ export function isHiddenByNetworks(
   return findShownProduct({ product, asOfMs: found.asOfMs }, options, viewContext) !== undefined
 }
 
+function toDigestData({ product, offers, offerCount, isLowestOfSeveral }: ShownProduct): readonly unknown[] {
+  const { gtin, title, brand, images } = product
+  return [gtin, title, brand, images, offers, offerCount, isLowestOfSeveral]
+}
+
 /** From the best to the worst. */
 const STATUSES: readonly CacheStatus[] = ['hit', 'miss', 'stale', 'rescued']
 
-/** `shown`: those with offers to show. `isGone`: whether the channel was removed. */
+/** `shown`: those with offers to show, as they are listed. `isGone`: whether the channel was removed. */
 type CombinedProducts = Readonly<{
   products: readonly FoundProduct[]
   shown: readonly ShownProduct[]
@@ -113,7 +118,7 @@ export function combineProducts(
   const found = products.flatMap((one) => one.found ?? [])
   const asOfMs = Math.min(...found.map((one) => one.asOfMs))
   const { checkedAtMs, ...times } = findProductTimes(shown, rules)
-  const shownGtins = new Set(shown.map(({ product }) => product.gtin))
+  const shownByGtin = new Map(shown.map((one) => [one.product.gtin, one]))
   return {
     asOfMs,
     oldestPriceMs: times.oldestPriceMs,
@@ -126,7 +131,7 @@ export function combineProducts(
     isPartial: failure !== null,
     productStates: products.map((product): ProductState => {
       const { gtin, failure: own } = product
-      if (shownGtins.has(gtin)) return { gtin, state: 'shown' }
+      if (shownByGtin.has(gtin)) return { gtin, state: 'shown' }
       if (isHiddenByNetworks(product, options, viewContext)) return { gtin, state: 'other-network' }
       return { gtin, state: own === null ? 'hidden' : 'unavailable' }
     }),
@@ -134,10 +139,16 @@ export function combineProducts(
     digestState: [
       isGone ? 'gone' : (checkedAtMs ?? asOfMs),
       isFuture(checkedAtMs ?? asOfMs, rules.nowMs),
-      ...products.flatMap(({ found: one }): readonly (string | boolean)[] =>
-        one === null ? ['unavailable'] : (one.value?.offers.map(createPriceCheck(one.asOfMs, rules)) ?? []),
-      ),
+      ...products.flatMap(({ gtin, found: one }): readonly (string | boolean)[] => {
+        if (one === null) return ['unavailable']
+        const offers = shownByGtin.get(gtin)?.offers ?? one.value?.offers ?? []
+        return offers.map(createPriceCheck(one.asOfMs, rules))
+      }),
     ],
-    digestData: products.map(({ found: one }) => one?.value),
+    /** Of a shown product, what is listed; of another one, all that can be the reason. */
+    digestData: products.map(({ gtin, unfiltered }) => {
+      const one = shownByGtin.get(gtin)
+      return one === undefined ? unfiltered : toDigestData(one)
+    }),
   }
 }

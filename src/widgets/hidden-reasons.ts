@@ -211,12 +211,14 @@ function capitalize(text: string): string {
 
 const DROP_DESCRIPTIONS: Readonly<Record<DropReason, readonly [noun: string, why: string]>> = {
   product: ['product', 'without GTIN, title or offers'],
+  product_too_large: ['product', 'larger than VITRINE_CATALOG_MAX_BYTES'],
   merchant: ['offer', 'without a shop’s name'],
   price: ['offer', 'without a usable price'],
   currency: ['offer', 'without a currency'],
   link: ['offer', 'without a usable link'],
   shape: ['offer', 'that cannot be read'],
   too_many: ['offer', 'above the limit of offers per product'],
+  too_large: ['offer', 'above the size limit of a product'],
 }
 
 /** Describe the dropped products and offers, one text per reason. */

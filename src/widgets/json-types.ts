@@ -47,10 +47,12 @@ export type WhereToBuyJson = ShownJson &
     sentence: string | null
     /** The first offers, as many as the option `limit`, in the order in which you must show them. */
     offers: readonly OfferJson[]
-    /** All other offers, in order. */
+    /** The next offers, at most 50, in order. */
     moreOffers: readonly OfferJson[]
-    /** How many they are, such as `3 more shops`. */
+    /** How many shops follow, such as `3 more shops`, also those that are left out. */
     moreOffersLabel: string | null
+    /** The most expensive offers, if the list would be too long. */
+    omittedOffers: OmittedOffersJson | null
     /** Other variants of the product, in the order of the address. */
     variants: readonly ProductWithOffersJson[]
     /** How many they are, such as `2 more variants`. */
@@ -91,7 +93,16 @@ export type ProductWithOffersJson = ProductJson &
     offers: readonly OfferJson[]
     /** How many shops sell it, such as `25 shops`; `null` for a single one. */
     offersLabel: string | null
+    /** The most expensive offers, if the list would be too long. */
+    omittedOffers: OmittedOffersJson | null
   }>
+
+/** Offers that are left out. */
+export type OmittedOffersJson = Readonly<{
+  count: number
+  /** Such as `30 further shops are not listed`. */
+  text: string
+}>
 
 /** A product of a round-up. */
 export type PickJson = ProductWithOffersJson &

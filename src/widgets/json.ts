@@ -2,6 +2,7 @@ import type {
   DealJson,
   DealsJson,
   OfferJson,
+  OmittedOffersJson,
   PicksJson,
   PriceJson,
   ProductJson,
@@ -28,6 +29,7 @@ export function toBoxJson(view: BoxView, reason: string | null): WhereToBuyJson 
     offers: view.offers.map((offer) => toOfferJson(offer, lowestLabel)),
     moreOffers: more.map((offer) => toOfferJson(offer, lowestLabel)),
     moreOffersLabel: more.length === 0 ? null : view.moreLabel,
+    omittedOffers: toOmittedJson(view.omitted),
     variants: (view.variants?.rows ?? []).map((row) => toProductWithOffers(row, lowestLabel)),
     variantsLabel: view.variants?.label ?? null,
     history:
@@ -100,9 +102,16 @@ function toProductWithOffers(
 ): ProductWithOffersJson {
   return {
     ...toProductJson({ gtin: offer.gtin, title, brand, picture }),
-    offers: (shops?.offers ?? [offer]).map((one) => toOfferJson(one, lowestLabel)),
+    offers: (shops === null || shops.offers.length === 0 ? [offer] : shops.offers).map((one) =>
+      toOfferJson(one, lowestLabel),
+    ),
     offersLabel: shops?.label ?? null,
+    omittedOffers: toOmittedJson(shops?.omitted ?? null),
   }
+}
+
+function toOmittedJson(omitted: BoxView['omitted']): OmittedOffersJson | null {
+  return omitted === null ? null : { count: omitted.count, text: omitted.label }
 }
 
 /** A grid never says that a price is the lowest one. */

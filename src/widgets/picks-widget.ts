@@ -1,9 +1,10 @@
 import type { PicksAddress } from './address.ts'
-import { combineProducts, listShown, openChannel } from './found-products.ts'
+import { combineProducts, openChannel, selectProducts } from './found-products.ts'
 import { CHANNEL_GONE_REASON, explainHiddenProducts, explainMissingProducts } from './hidden-reasons.ts'
 import { expandShops } from './offer-selection.ts'
 import type { OptionDefaults } from './options.ts'
 import { toPicksView } from './picks.ts'
+import { limitPicksRows } from './row-limits.ts'
 import type { PicksView } from './view-models.ts'
 import {
   type Widget,
@@ -24,7 +25,7 @@ export async function getPicks(
   const { channel, isGone, findProduct } = await openChannel(details, address)
   const products = await Promise.all(gtins.map(findProduct))
   const viewContext = createViewContext(details, address)
-  const shown = listShown(products, options, viewContext)
+  const shown = limitPicksRows(selectProducts(products, options, viewContext), viewContext)
   const combined = combineProducts({ products, shown, isGone, options }, viewContext)
   const labelled = shown.map((one) => ({
     ...one,

@@ -1,6 +1,5 @@
 import type { Offer, Product } from '../catalog/contract.ts'
 import { type PriceRules, createPriceCheck, findPriceTimes } from '../offers/price-age.ts'
-import { isInStock } from '../offers/ranking.ts'
 import type { ShopBook } from '../offers/shop-book.ts'
 import { formatCount } from './format.ts'
 import { type Localization, getLocalization } from './locales/index.ts'
@@ -20,15 +19,24 @@ import {
 /** `asOfMs`: when the catalog returned the product, Unix milliseconds. */
 export type DatedProduct = Readonly<{ product: Product; asOfMs: number }>
 
-/** A product with the offers that are shown of it, at least one, in their order. */
-export type ShownProduct = DatedProduct & Readonly<{ offers: readonly Offer[] }>
+/** A product with the offers that the options select, at least one, in their order. */
+export type SelectedProduct = DatedProduct & Readonly<{ offers: readonly Offer[] }>
+
+/** A product with the offers that are listed of it: the first of those that are selected (`row-limits.ts`). */
+export type ShownProduct = SelectedProduct &
+  Readonly<{
+    /** Selected offers. */
+    offerCount: number
+    /** Whether the first offer has the lowest price of several in stock. */
+    isLowestOfSeveral: boolean
+  }>
 
 /** Select the offers of a product by the rules of a box; `undefined` when none is left. */
 export function findShownProduct(
   { product, asOfMs }: DatedProduct,
   options: BoxFilters,
   { shops, ...rules }: PriceRules & Readonly<{ shops: ShopBook }>,
-): ShownProduct | undefined {
+): SelectedProduct | undefined {
   const isPriced = createPriceCheck(asOfMs, rules)
   const offers = selectOffers(product.offers, options, { isPriced, shops })
   return offers.length === 0 ? undefined : { product, asOfMs, offers }
@@ -36,7 +44,7 @@ export function findShownProduct(
 
 /** Find the times of the offers of several products. */
 export function findProductTimes(
-  shown: readonly ShownProduct[],
+  shown: readonly SelectedProduct[],
   rules: PriceRules,
 ): ReturnType<typeof findPriceTimes> {
   return findPriceTimes(
@@ -50,22 +58,24 @@ const PICTURE_WIDTHS_PX: Readonly<Record<PicksLayout, number>> = { rank: 144, ta
 
 type OfferRowDetails = Readonly<{ localization: Localization; viewContext: ViewContext }>
 
-/** Build the views of the offers of a product in their order. `isBest` marks the lowest price of several in stock. */
+/** Build the views of the listed offers of a product in their order. `isBest` marks the lowest price of several in stock. */
 export function toOfferRows(
-  { product: { gtin }, asOfMs, offers }: ShownProduct,
+  { product: { gtin }, asOfMs, offers, isLowestOfSeveral }: ShownProduct,
   { localization, viewContext }: OfferRowDetails,
 ) {
   const isPriced = createPriceCheck(asOfMs, viewContext)
-  const inStockCount = offers.filter((offer) => isPriced(offer) && isInStock(offer)).length
   return offers.map((offer, index) => ({
-    isBest: index === 0 && inStockCount > 1,
+    isBest: index === 0 && isLowestOfSeveral,
     linkText: localization.texts.toShop,
     ...toOfferView(offer, { gtin, isPriced: isPriced(offer), localization, viewContext }),
   }))
 }
 
-/** Offers of a product that a round-up lists: 20 products with hundreds of shops would be megabytes. */
-const MAX_LISTED_SHOPS = 20
+/** Build the view of offers that are left out of a list that is too long; `null`: none. */
+export function toOmittedView(count: number, { messages, locale }: Localization) {
+  if (count === 0) return null
+  return { count, label: messages.formatOmittedShops({ count, shown: formatCount(count, locale) }) }
+}
 
 /** Build the view of a product in a row or card: its first offer, and its shops in a fold; `undefined` without offers. */
 export function toProductRow(
@@ -75,9 +85,9 @@ export function toProductRow(
   const rows = toOfferRows(shown, details)
   const [offer] = rows
   if (offer === undefined) return undefined
-  const { product } = shown
+  const { product, offerCount } = shown
   const { messages, locale } = details.localization
-  const count = { count: rows.length, shown: formatCount(rows.length, locale) }
+  const count = { count: offerCount, shown: formatCount(offerCount, locale) }
   return {
     title: product.title,
     brand: findShownBrand(product),
@@ -85,9 +95,14 @@ export function toProductRow(
     offer,
     /** The first offers, folded below "25 shops"; `null` for a single one. */
     shops:
-      rows.length < 2
+      offerCount < 2
         ? null
-        : { label: messages.formatShopCount(count), offers: rows.slice(0, MAX_LISTED_SHOPS) },
+        : {
+            label: messages.formatShopCount(count),
+            // The first one is shown above the fold.
+            offers: rows.length < 2 ? [] : rows,
+            omitted: toOmittedView(offerCount - rows.length, details.localization),
+          },
   }
 }
 

@@ -35,7 +35,7 @@ const PARTIAL_TEMPLATES = (
   'box cost deal facts grid header history history-text inline links logo masthead notices picture price price-chart ' +
   'shop shop-link state ' +
   'deals-atom-entry mail-button mail-facts mail-offer mail-picture mail-price mail-product ' +
-  'link-attributes pick pick-label pick-shops picks picks-rank picks-row picks-table ' +
+  'link-attributes omitted pick pick-label pick-shops picks picks-rank picks-row picks-table ' +
   'offers-button offers-list offers-table ' +
   'studio-coverage studio-deals studio-feeds studio-fields studio-health studio-preview studio-prices studio-snippets ' +
   'studio-box-list studio-candidates studio-explanation studio-matches studio-picks studio-product'

@@ -7,7 +7,14 @@ import { type HistoryView, toHistoryView } from './history.ts'
 import { type Localization, getLocalization } from './locales/index.ts'
 import { isMerchantSelected } from './offer-selection.ts'
 import type { BoxOptions } from './options.ts'
-import { type ShownProduct, findProductTimes, toOfferRows, toProductRow } from './picks.ts'
+import {
+  type SelectedProduct,
+  type ShownProduct,
+  findProductTimes,
+  toOfferRows,
+  toOmittedView,
+  toProductRow,
+} from './picks.ts'
 import { findMainImage, toBoxPictureView } from './picture.ts'
 import {
   type ViewContext,
@@ -35,14 +42,13 @@ const VARIANT_PICTURE_PX = 72
 /** Build the view of a where-to-buy box. */
 export function toBoxView(boxData: BoxData, options: BoxOptions, viewContext: ViewContext) {
   const { product, asOfMs, offers, history = null, variants = [], isStandIn = false } = boxData
-  const isPriced = createPriceCheck(asOfMs, viewContext)
-  const priced = offers.filter(isPriced)
+  const priced = offers.filter(createPriceCheck(asOfMs, viewContext))
   const { checkedAtMs } = findProductTimes([boxData, ...variants], viewContext)
   const { title, images } = product
   const localization = getLocalization(options.locale)
   const { messages, texts } = localization
   const rows = toOfferRows(boxData, { localization, viewContext })
-  const { visible, more } = splitRows(rows, options)
+  const { visible, more, omittedCount } = splitRows(rows, boxData.offerCount, options)
   const header = toHeaderView(options, texts.boxHeading, viewContext)
   const variantsView = toVariantsView(variants, { localization, viewContext })
   const allRows = [...rows, ...listFirstOffers(variantsView)]
@@ -66,18 +72,27 @@ export function toBoxView(boxData: BoxData, options: BoxOptions, viewContext: Vi
     /** Folded offers; empty when all are shown. */
     more,
     moreLabel: messages.formatMoreShops({
-      count: more.length,
-      shown: formatCount(more.length, localization.locale),
+      count: more.length + omittedCount,
+      shown: formatCount(more.length + omittedCount, localization.locale),
     }),
+    /** Offers that are not even folded; `null`: none. */
+    omitted: toOmittedView(omittedCount, localization),
     /** Folded variants; `null` without any. */
     variants: variantsView,
     /** The text of the layout `inline`: `from EUR 199.00 at Novabruck`; of a stand-in, with its title. */
-    sentence: formatSentence(rows, isStandIn ? title : null, localization),
+    sentence: formatSentence(rows, boxData.offerCount, {
+      standInTitle: isStandIn ? title : null,
+      localization,
+    }),
     /** `null` without the option, without data, and before 30 observed days. */
     history,
     disclosureMark: header.disclosure === null ? null : texts.disclosureMark,
     notices: toNoticesView(
-      { checkedAtMs: checkedAtMs ?? asOfMs, order: listOrder(offers, localization), offers: allRows },
+      {
+        checkedAtMs: checkedAtMs ?? asOfMs,
+        order: listOrder(offers, localization),
+        offers: allRows,
+      },
       localization,
       viewContext,
     ),
@@ -86,11 +101,15 @@ export function toBoxView(boxData: BoxData, options: BoxOptions, viewContext: Vi
   }
 }
 
-/** A sentence shows the first offer, and has no fold. */
-function splitRows<Row>(rows: readonly Row[], { layout, limit }: Pick<BoxOptions, 'layout' | 'limit'>) {
+/** A sentence shows the first offer, and has no fold. `offerCount`: also of those without a row. */
+function splitRows<Row>(
+  rows: readonly Row[],
+  offerCount: number,
+  { layout, limit }: Pick<BoxOptions, 'layout' | 'limit'>,
+) {
   return layout === 'inline'
-    ? { visible: rows.slice(0, 1), more: [] }
-    : { visible: rows.slice(0, limit), more: rows.slice(limit) }
+    ? { visible: rows.slice(0, 1), more: [], omittedCount: 0 }
+    : { visible: rows.slice(0, limit), more: rows.slice(limit), omittedCount: offerCount - rows.length }
 }
 
 function toVariantsView(
@@ -115,7 +134,7 @@ const listFirstOffers = (view: ReturnType<typeof toVariantsView>): ReturnType<ty
  * longer sell the product. `null` when nothing is shown.
  */
 export function toBoxHistory(
-  { product, asOfMs, offers, series }: ShownProduct & Readonly<{ series: readonly PriceSeries[] | null }>,
+  { product, asOfMs, offers, series }: SelectedProduct & Readonly<{ series: readonly PriceSeries[] | null }>,
   options: BoxOptions,
   rules: PriceRules,
 ): HistoryView | null {
@@ -162,12 +181,15 @@ function listOrder(offers: readonly Offer[], { texts }: Localization): readonly 
 /** `standInTitle`: the title of a stand-in; `null` for the product itself. */
 function formatSentence(
   rows: readonly Pick<ReturnType<typeof toOfferView>, 'merchant' | 'price'>[],
-  standInTitle: string | null,
-  { messages }: Localization,
+  offerCount: number,
+  {
+    standInTitle,
+    localization: { messages },
+  }: Readonly<{ standInTitle: string | null; localization: Localization }>,
 ): string {
   const [first] = rows
   if (first?.price === undefined || first.price === null) return ''
-  const format = rows.length > 1 ? messages.formatInlineFrom : messages.formatInlineOffer
+  const format = offerCount > 1 ? messages.formatInlineFrom : messages.formatInlineOffer
   const sentence = format({ merchant: first.merchant, price: first.price.price })
   return standInTitle === null ? sentence : messages.formatStandIn({ title: `${standInTitle}, ${sentence}` })
 }

@@ -3,10 +3,17 @@ import { connect } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { SECOND_MS } from '../../src/clock.ts'
 import { advanceUntilSettled } from '../helpers/fake-clock.ts'
-import { GTINS, type ServiceUnderTest, importRows, createProduct, startTestService } from './harness.ts'
+import {
+  GTINS,
+  type ServiceUnderTest,
+  createProduct,
+  importRows,
+  openTestStore,
+  startTestService,
+} from './harness.ts'
 import { type ObservedResponse, expectValidResponse } from './openapi-validation.ts'
 
-/** Five of these exceed the kernel's socket buffers when the client does not read. */
+/** Five of these exceed the kernel's socket buffers when the client does not read. No import stores such a title. */
 const LONG_TITLE = 'x'.repeat(7 * 1024 * 1024)
 
 /** The end of the response. */
@@ -50,8 +57,14 @@ function readHead(head: string): Pick<ObservedResponse, 'status' | 'headers'> {
 }
 
 async function startWithLargeProducts(): Promise<Readonly<{ fixture: ServiceUnderTest; channelId: string }>> {
-  const fixture = await startTestService()
-  const rows = GTINS.map((gtin) => createProduct(gtin, { title: LONG_TITLE }))
+  const prepared = await openTestStore()
+  const { store } = prepared
+  const fetchPage: typeof store.fetchPage = async (query) => {
+    const page = await store.fetchPage(query)
+    return page && { ...page, items: page.items.map((item) => ({ ...item, title: LONG_TITLE })) }
+  }
+  const fixture = await startTestService({ prepared: { ...prepared, store: { ...store, fetchPage } } })
+  const rows = GTINS.map((gtin) => createProduct(gtin))
   const { channelId } = await importRows(fixture, rows)
   return { fixture, channelId }
 }

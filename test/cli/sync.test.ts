@@ -123,6 +123,22 @@ describe('sync', () => {
     expect([code, out]).toEqual([0, expect.stringMatching(/ s; left out: 1 offer without a usable price$/)])
   })
 
+  it('product larger than a response may be - 0, and its GTIN', async () => {
+    const { catalog, settings } = await startFilled()
+    const title = 'x'.repeat(40_000)
+    catalog.products.set(CHANNEL_ID, [
+      makeWireProduct({ gtin: toGtin(1) }),
+      makeWireProduct({ gtin: toGtin(2), title }),
+    ])
+    const small = { ...settings, VITRINE_CATALOG_MAX_BYTES: '20000' }
+    const { code, out } = await runInProcess(['sync'], small)
+    const leftOut = `1 product larger than VITRINE_CATALOG_MAX_BYTES. Too large: ${toGtin(2)}`
+    expect([code, out]).toEqual([
+      0,
+      expect.stringMatching(new RegExp(`: 1 product in .*; left out: ${leftOut}$`)),
+    ])
+  })
+
   it('--channel and --accept, no channels - 1: the loss of the other channels is not accepted', async () => {
     const { catalog, settings } = await startFilled()
     await runInProcess(['sync'], settings)

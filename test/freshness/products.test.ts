@@ -339,7 +339,7 @@ describe('retention', () => {
     const offers = range(100).map((index) =>
       makeWireOffer({ affiliate_url: `https://links.example/${index}?${'x'.repeat(4_000)}` }),
     )
-    const products = range(20).map((index) => makeWireProduct({ gtin: toGtin(index), offers }))
+    const products = range(30).map((index) => makeWireProduct({ gtin: toGtin(index), offers }))
     sources.catalog.products.set(CHANNEL_ID, products)
     for (const { gtin } of products) expect((await requestProduct(sources, gtin)).status).toBe('miss')
     expect(sources.storeFailures.length).toBeGreaterThan(5)

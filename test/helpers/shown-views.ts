@@ -1,10 +1,11 @@
 import { type PicksOptions, type BoxOptions } from '../../src/widgets/options.ts'
 import * as picks from '../../src/widgets/picks.ts'
+import { limitBoxRows, limitPicksRows } from '../../src/widgets/row-limits.ts'
 import type { ViewContext } from '../../src/widgets/view-parts.ts'
 import type { BoxView, PicksView } from '../../src/widgets/view-models.ts'
 import * as boxes from '../../src/widgets/where-to-buy.ts'
 
-type Given<Data> = Omit<Data, 'offers' | 'variants'> & picks.DatedProduct
+type Given<Data> = Omit<Data, 'offers' | 'offerCount' | 'isLowestOfSeveral' | 'variants'> & picks.DatedProduct
 
 type BoxData = Given<Parameters<typeof boxes.toBoxView>[0]> &
   Readonly<{ variants?: readonly picks.DatedProduct[] }>
@@ -18,7 +19,8 @@ export function toBoxView(
   const shown = picks.findShownProduct(data, options, viewContext)
   const shownVariants = variants.flatMap((one) => picks.findShownProduct(one, options, viewContext) ?? [])
   if (shown === undefined) return undefined
-  return boxes.toBoxView({ ...data, ...shown, variants: shownVariants }, options, viewContext)
+  const [main, ...listedVariants] = limitBoxRows([shown, ...shownVariants], options, viewContext)
+  return main && boxes.toBoxView({ ...data, ...main, variants: listedVariants }, options, viewContext)
 }
 
 /** Select the offers of a product, then build the view of its observed prices. */
@@ -41,5 +43,7 @@ export function toPicksView(
     const one = picks.findShownProduct(dated, options, viewContext)
     return one === undefined ? [] : [{ ...one, label }]
   })
-  return picks.toPicksView(shown, options, viewContext)
+  const listed = limitPicksRows(shown, viewContext)
+  const labelled = listed.map((one, index) => ({ ...one, label: shown[index]?.label ?? null }))
+  return picks.toPicksView(labelled, options, viewContext)
 }

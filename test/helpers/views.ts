@@ -115,6 +115,7 @@ export function makeBox(changes: Partial<BoxView> = {}): BoxView {
     offers: [makeOffer({ isBest: true })],
     more: [],
     moreLabel: '',
+    omitted: null,
     notices: NOTICES,
     schema: null,
     ...changes,
@@ -223,6 +224,7 @@ export function makePick(
           availability: { text: 'Out of stock', kind: 'out' },
         }),
       ],
+      omitted: null,
     },
     ...changes,
   }

@@ -4,7 +4,7 @@ import { LANGUAGE_TAGS, type LocaleTexts, getLocalization } from '../../src/widg
 
 const getTexts = (tag: string): LocaleTexts => getLocalization(tag).texts
 
-const PLURAL_TEXTS = ['moreShops', 'shopCount', 'moreVariants'] as const
+const PLURAL_TEXTS = ['moreShops', 'omittedShops', 'shopCount', 'moreVariants'] as const
 
 /** List the texts of a language by path, without plural forms, which have a separate test. */
 function listTexts(value: unknown, path = ''): [path: string, text: string][] {

@@ -110,8 +110,8 @@ async function runAndLog(
     // The time of the prices changes in any case.
     onRun?.()
     if (run.kind === 'unchanged') return logger.info({ feed, durationMs }, 'feed has not changed')
-    const { products, offers, removedOffers, rejected, rejectsPath } = run.summary
-    const counts = { products, offers, removedOffers, rejected }
+    const { products, offers, removedOffers, rejected, leftOutPictures, rejectsPath } = run.summary
+    const counts = { products, offers, removedOffers, rejected, leftOutPictures }
     logger.info(
       { feed, ...counts, ...(rejectsPath !== null && { rejectsPath }), durationMs },
       'feed imported',

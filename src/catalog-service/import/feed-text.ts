@@ -1,8 +1,5 @@
 import { decodeHTMLStrict } from 'entities'
-import { cleanText } from '../../offers/text.ts'
-
-/** Longer titles, brands and shop names are cut and end in an ellipsis. */
-const MAX_TEXT_CHARACTERS = 1_000
+import { MAX_TEXT_CHARACTERS, cleanText } from '../../offers/text.ts'
 
 const MAX_MARKUP_CHARACTERS: number = 16 * 1024
 

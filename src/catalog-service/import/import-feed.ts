@@ -1,3 +1,4 @@
+import { MAX_IMAGES } from '../../catalog/contract.ts'
 import { FeedHeldError, ImportError, StoreError, UsageError, VitrineError } from '../../errors.ts'
 import { pluralize } from '../../lib/plural.ts'
 import {
@@ -111,6 +112,8 @@ export type ImportSummary = ShopReport &
     /** Offers that the feed had before and no longer has. */
     removedOffers: number
     rejected: number
+    /** Pictures of new and changed rows beyond those that a product keeps. */
+    leftOutPictures: number
     channelId: string
     rejectsPath: string | null
     replacedSample: boolean
@@ -185,7 +188,7 @@ async function runImport(database: Catalog, task: ImportTask): Promise<ImportSum
   await setMeta(database, 'import_id', String(importId))
   const target = await prepareFeed(database, options)
   const writer = await createFeedWriter(database, target, { feedId: target.feedId, importId })
-  const rows = await writeRows(writer, task)
+  const { rows, leftOutPictures } = await writeRows(writer, task)
   const counts = await writer.countOffers()
   throwIfAborted(signal)
   rejects.close()
@@ -215,6 +218,7 @@ async function runImport(database: Catalog, task: ImportTask): Promise<ImportSum
     offers,
     ...written,
     rejected,
+    leftOutPictures,
     channelId: target.channelId,
     rejectsPath: rejects.getPath(),
     replacedSample: target.replacedSample,
@@ -269,20 +273,23 @@ async function prepareNamedFeed(
   return { ...target, feedId, name, maxRemovedPercent, isLineEnded: null }
 }
 
-/** Return the number of rows. */
+type WrittenRows = Readonly<{ rows: number; leftOutPictures: number }>
+
 async function writeRows(
   writer: FeedWriter,
   { options, feed, source, rejects }: ImportTask,
-): Promise<number> {
-  let [rows, products] = [0, 0]
+): Promise<WrittenRows> {
+  let [rows, products, leftOutPictures] = [0, 0, 0]
   for await (const batch of toBatches(source.batches, options.signal)) {
     rows += batch.length
-    products += await writeBatch(writer, batch, rejects)
+    const written = await writeBatch(writer, batch, rejects)
+    products += written.products
+    leftOutPictures += written.leftOutPictures
     const readBytes = feed.getReadBytes()
     const rejected = rejects.getCount()
     options.onProgress?.({ readBytes, totalBytes: feed.totalBytes, rows, products, rejected })
   }
-  return rows
+  return { rows, leftOutPictures }
 }
 
 /** @throws FeedHeldError when too much would be lost; ImportError when a new feed is empty. */
@@ -330,18 +337,22 @@ async function writeBatch(
   writer: FeedWriter,
   batch: readonly FeedRow[],
   rejects: RejectsFile,
-): Promise<number> {
+): Promise<Readonly<{ products: number; leftOutPictures: number }>> {
   const changedRows = await writer.skipUnchanged(batch)
   const products: RowProduct[] = []
+  let leftOutPictures = 0
   for (const row of changedRows) {
     const { product, rejects: rowRejects } = row.parse()
     rejects.add(rowRejects)
     // A row with rejects gets no digest, so that the next import reports them again.
     const digest = rowRejects.length === 0 ? row.computeDigest() : undefined
-    if (product !== undefined) products.push({ row: row.row, product, digest })
+    if (product === undefined) continue
+    const images = product.images.slice(0, MAX_IMAGES)
+    leftOutPictures += product.images.length - images.length
+    products.push({ row: row.row, product: { ...product, images }, digest })
   }
   rejects.add(await writer.write(products))
-  return batch.length - changedRows.length + products.length
+  return { products: batch.length - changedRows.length + products.length, leftOutPictures }
 }
 
 function throwIfAborted(signal: AbortSignal | undefined): void {

@@ -1,14 +1,16 @@
 import type { output as Output, core } from 'zod'
 import {
-  type DropReason,
+  MAX_NAME_CHARACTERS,
+  type OfferProblem,
   parseOffer,
   wireImageSchema,
   wireOfferSchema,
   wireProductSchema,
 } from '../../catalog/contract.ts'
+import { MAX_LINK_CHARACTERS } from '../../offers/links.ts'
 import { normalizeGtin, isCheckDigitValid } from '../../offers/gtin.ts'
 import { comparePrices, isPrice } from '../../offers/money.ts'
-import { cleanText } from '../../offers/text.ts'
+import { MAX_TEXT_CHARACTERS, cleanText } from '../../offers/text.ts'
 import {
   DEFAULT_NETWORK,
   type FeedOffer,
@@ -55,15 +57,15 @@ function guessGtin(bytes: Buffer): string | undefined {
 const WEB_ADDRESS = /^https?:\/\/[^/\s]/i
 
 const OFFER_PROBLEMS: Readonly<
-  Record<Exclude<DropReason, 'shape'>, readonly [field: string, reason: string]>
+  Record<Exclude<OfferProblem, 'shape'>, readonly [field: string, reason: string]>
 > = {
-  product: ['', 'not a product'],
   merchant: ['.merchant.name', 'the merchant has no name'],
   price: ['.price', 'not a price: one to twelve digits, up to four decimals, above zero'],
   currency: ['.currency', 'not a currency code of three letters'],
   link: ['.affiliate_url', 'not an absolute http or https address without credentials'],
-  too_many: ['', 'too many offers'],
 }
+
+const TOO_LONG_NAME = `longer than ${MAX_NAME_CHARACTERS} characters`
 
 /** An escaped U+0000 (not an escaped backslash): SQLite would cut the text there and so merge names. */
 const NUL_ESCAPE = /(?<!\\)(?:\\\\)*\\u0000/
@@ -124,13 +126,25 @@ function toFeedProduct(wire: WireRow, names: NameOverrides, reject: RejectItem):
   }
   if (offers.length === 0) return undefined
   const gtin = normalizeGtin(wire.gtin) ?? ''
-  return { gtin, title: wire.title, brand: wire.brand === '' ? null : (wire.brand ?? null), images, offers }
+  return { gtin, title: readTitle(wire, reject), brand: findBrand(wire, reject), images, offers }
+}
+
+function readTitle({ title }: WireRow, reject: RejectItem): string {
+  if (title.length <= MAX_TEXT_CHARACTERS) return title
+  reject('title', `longer than ${MAX_TEXT_CHARACTERS} characters; the title is cut`, title)
+  return cleanText(title, MAX_TEXT_CHARACTERS)
+}
+
+function findBrand({ brand = null }: WireRow, reject: RejectItem): string | null {
+  if (brand === null || brand.length <= MAX_NAME_CHARACTERS) return brand || null
+  reject('brand', `longer than ${MAX_NAME_CHARACTERS} characters; the brand is left out`, brand)
+  return null
 }
 
 function collectImages(items: readonly unknown[], reject: RejectItem): string[] {
   return items.flatMap((item, index) => {
     const url = wireImageSchema.safeParse(item).data?.url ?? ''
-    if (WEB_ADDRESS.test(url)) return [url]
+    if (WEB_ADDRESS.test(url) && url.length <= MAX_LINK_CHARACTERS) return [url]
     reject(`images[${index}]`, url === '' ? 'not an image with a url' : INVALID_PICTURE_URL, item)
     return []
   })
@@ -154,16 +168,20 @@ function findOffer(
   const { merchant, network, availability } = offerWithMerchant as Readonly<
     Record<string, unknown> & { merchant: { name: string } }
   >
+  const feedNetwork = parsed.network === '' ? DEFAULT_NETWORK : String(network)
+  if (merchant.name.length > MAX_NAME_CHARACTERS) return reject('.merchant.name', TOO_LONG_NAME)
+  if (feedNetwork.length > MAX_NAME_CHARACTERS) return reject('.network', TOO_LONG_NAME)
+  const isKnown = typeof availability === 'string' && availability.length <= MAX_NAME_CHARACTERS
   const oldPrice = readOldPrice(readField(item, 'old_price'))
   if (oldPrice === undefined) reject('.old_price', 'not a price; the offer is kept without it')
   return {
     merchant: merchant.name,
     merchantReference: null,
-    network: names.network ?? (parsed.network === '' ? DEFAULT_NETWORK : String(network)),
+    network: names.network ?? feedNetwork,
     price: parsed.price,
     oldPrice: oldPrice ?? null,
     currency: parsed.currency,
-    availability: typeof availability === 'string' ? availability : 'unknown',
+    availability: isKnown ? availability : 'unknown',
     salePeriod: findSalePeriod({
       endsMs: readTimeMs(item, 'sale_ends_at', reject),
       oldPrice,
@@ -175,7 +193,7 @@ function findOffer(
   }
 }
 
-function describeOfferProblem(reason: DropReason, json: unknown): Problem {
+function describeOfferProblem(reason: OfferProblem, json: unknown): Problem {
   if (reason !== 'shape') return OFFER_PROBLEMS[reason]
   const [field, shape] = describeIssue(wireOfferSchema.safeParse(json).error?.issues[0], json)
   return [field === 'row' ? '' : `.${field}`, shape]

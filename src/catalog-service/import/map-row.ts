@@ -1,4 +1,4 @@
-import { MAX_OFFERS } from '../../catalog/contract.ts'
+import { MAX_OFFERS } from '../../catalog/offer-limits.ts'
 import { normalizeGtin } from '../../offers/gtin.ts'
 import { isUsableLink } from '../../offers/links.ts'
 import { cleanText } from '../../offers/text.ts'
@@ -242,8 +242,6 @@ function findMerchant(
   return { merchant: host, isNamedByHost: true }
 }
 
-const MAX_IMAGES = 20
-
 const MAX_ADDRESSES = 100
 
 /** Commas also occur inside addresses. The pattern starts with the comma for speed. */
@@ -266,9 +264,7 @@ function collectImages({ row, columns, reject }: MapTask): string[] {
     const texts = row.readAll(field)
     add(field, row.hasLists ? texts.flatMap(splitAddresses) : texts)
   }
-  if (images.size <= MAX_IMAGES) return [...images]
-  reject(moreImages.columns[0] ?? 'images', `${images.size} pictures; the first ${MAX_IMAGES} are kept`)
-  return [...images].slice(0, MAX_IMAGES)
+  return [...images]
 }
 
 function splitAddresses(text: string): string[] {

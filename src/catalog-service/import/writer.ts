@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { sql } from 'kysely'
-import { MAX_OFFERS } from '../../catalog/contract.ts'
+import { MAX_OFFERS, MAX_PUBLISHED_BYTES, computeOfferBytes } from '../../catalog/offer-limits.ts'
 import { isPostgres } from '../../database/is-postgres.ts'
 import { type RankableOffer, compareTexts } from '../../offers/ranking.ts'
 import { type ProductDetails, mergeDetails } from '../store/merge-details.ts'
@@ -156,11 +156,13 @@ type Candidate = Readonly<{
 /** One product of an import. `digest`: of its only row; `undefined` when there were several. */
 type MergedProduct = {
   candidates: Map<string, Candidate>
+  /** Of the offers. */
+  bytes: number
   shopKeys: Set<string>
   digest: string | undefined
 }
 
-/** Add a row to its product. A later offer replaces an earlier one with the same key. Return a reject above `MAX_OFFERS`. */
+/** Add a row to its product. A later offer replaces an earlier one with the same key. Return a reject for offers beyond the limits. */
 async function mergeProduct(
   mergedProducts: Map<string, MergedProduct>,
   { row, product, digest }: RowProduct,
@@ -168,14 +170,12 @@ async function mergeProduct(
 ): Promise<Reject[]> {
   const { gtin, offers } = product
   const earlier = mergedProducts.get(gtin)
-  const { candidates, shopKeys }: MergedProduct = earlier ?? {
-    candidates: new Map(),
-    shopKeys: new Set(),
-    digest,
-  }
+  const { candidates, shopKeys }: MergedProduct = earlier ?? createMergedProduct()
+  let bytes = earlier?.bytes ?? 0
   let omittedCount = 0
   for (const offer of offers) {
-    if (candidates.size >= MAX_OFFERS) {
+    const offerBytes = computeOfferBytes(offer, offer.url)
+    if (candidates.size >= MAX_OFFERS || bytes + offerBytes > MAX_PUBLISHED_BYTES) {
       omittedCount += 1
       continue
     }
@@ -184,14 +184,23 @@ async function mergeProduct(
     const shop = shopOrPromise instanceof Promise ? await shopOrPromise : shopOrPromise
     const offerRow = toOfferRow({ gtin, feedId }, offer, shop)
     const template = offer.link === 'page' ? shop.linkTemplate : null
-    candidates.set(toOfferRowKey(offerRow), { offer, template, details: product, row: offerRow })
+    const key = toOfferRowKey(offerRow)
+    // An offer with the same key has the same link.
+    if (!candidates.has(key)) bytes += offerBytes
+    candidates.set(key, { offer, template, details: product, row: offerRow })
     shopKeys.add(shop.key)
   }
   const isOnlyRow = earlier === undefined && omittedCount === 0
-  mergedProducts.set(gtin, { candidates, shopKeys, digest: isOnlyRow ? digest : undefined })
+  mergedProducts.set(gtin, { candidates, bytes, shopKeys, digest: isOnlyRow ? digest : undefined })
   if (omittedCount === 0) return []
-  const reason = `more than ${MAX_OFFERS} offers of one product; ${omittedCount} left out`
+  const isFull = candidates.size >= MAX_OFFERS
+  const limit = isFull ? `${MAX_OFFERS} offers` : `${MAX_PUBLISHED_BYTES / 1_024} kB of offers`
+  const reason = `more than ${limit} of one product; ${omittedCount} left out`
   return [{ row, field: 'offers', reason, raw: gtin }]
+}
+
+function createMergedProduct(): MergedProduct {
+  return { candidates: new Map(), bytes: 0, shopKeys: new Set(), digest: undefined }
 }
 
 function toOfferRow(
@@ -262,16 +271,13 @@ async function fetchMergedProducts(
   const mergedProducts = new Map<string, MergedProduct>()
   for (const row of rows) {
     const { gtin, title, brand } = row
-    const product = mergedProducts.get(gtin) ?? {
-      candidates: new Map(),
-      shopKeys: new Set(),
-      digest: undefined,
-    }
+    const product = mergedProducts.get(gtin) ?? createMergedProduct()
     mergedProducts.set(gtin, product)
     const template = row.is_page === 1 ? row.link_template : null
     const details = { title, brand, images: JSON.parse(row.images) as string[] }
     const key = [gtin, feedId, row.network_id, row.merchant_id, row.currency, row.variant]
     product.candidates.set(toOfferRowKey(key), { offer: row, template, details })
+    product.bytes += computeOfferBytes(row, row.url)
   }
   return mergedProducts
 }

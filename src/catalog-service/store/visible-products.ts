@@ -1,14 +1,30 @@
 import { type RawBuilder, sql } from 'kysely'
-import type { WireOffer } from '../../catalog/contract.ts'
+import { MAX_IMAGES, MAX_NAME_CHARACTERS, type WireOffer, type WireProduct } from '../../catalog/contract.ts'
+import { MAX_PUBLISHED_BYTES, computeOfferBytes, limitOffers } from '../../catalog/offer-limits.ts'
 import { isPostgres } from '../../database/is-postgres.ts'
+import { MAX_LINK_CHARACTERS } from '../../offers/links.ts'
 import type { RankableOffer } from '../../offers/ranking.ts'
+import { MAX_TEXT_CHARACTERS, cleanText } from '../../offers/text.ts'
 import type { ChannelQuery, PageQuery, ProductPage, VisibleProduct } from './catalog-store.ts'
 import { createAffiliateLink } from './networks.ts'
-import { type DetailedOffer, mergeDetails } from './merge-details.ts'
+import { mergeDetails } from './merge-details.ts'
 import type { Catalog } from './schema.ts'
 
 /** Limit on the products that one statement reads to find those that the channel may show. */
 const MAX_PRODUCTS_READ = 1_000
+
+/** Products that the first statement of a page reads: it tells how large they are. */
+const FIRST_READ_PRODUCTS = 50
+
+/** A page that has this many bytes ends, so that clients can limit a response to 8 MB. */
+const MAX_PAGE_BYTES: number = 4 * 1024 * 1024
+
+/** Bytes of a product's or offer's JSON besides its texts. */
+const PRODUCT_BYTES = 100
+const OFFER_BYTES = 200
+
+/** Larger offers have a link that no client accepts. */
+const MAX_OFFER_BYTES: number = 32 * 1024
 
 /** How much the number of GTINs per shop grows with each round. */
 const LIMIT_GROWTH_FACTOR = 4
@@ -119,7 +135,7 @@ export async function findVisibleProduct(
 ): Promise<VisibleProduct | undefined> {
   const gtins = sql`select distinct gtin from products where gtin = ${gtin}`
   const { rows } = await sql<ProductRow>`${selectProducts(database, channel, gtins)}`.execute(database)
-  return toVisibleProducts(rows, nowMs)[0]
+  return rows[0] && toVisibleProduct(rows[0], nowMs)
 }
 
 /** Return a page of the products that the channel may show, ordered by GTIN. A deep page costs as much as the first. */
@@ -128,53 +144,94 @@ export async function fetchVisiblePage(
   query: PageQuery,
   nowMs: number,
 ): Promise<ProductPage> {
-  // One more than the page needs, to know whether another page follows.
-  const found = await collectVisibleProducts(database, { ...query, limit: query.limit + 1 }, nowMs)
-  const items = found.slice(0, query.limit)
-  const changes = items.flatMap(({ changesAtMs }) => changesAtMs ?? [])
+  const page = createPage(query.limit)
+  await collectVisibleProducts(database, query, { page, nowMs })
+  const changes = page.items.flatMap(({ changesAtMs }) => changesAtMs ?? [])
   return {
-    items: items.map(({ product }) => product),
-    lastGtin: found.length > query.limit ? (items.at(-1)?.product.gtin ?? null) : null,
+    items: page.items.map(({ product }) => product),
+    lastGtin: page.hasMore() ? (page.items.at(-1)?.product.gtin ?? null) : null,
     changesAtMs: changes.length === 0 ? null : Math.min(...changes),
   }
 }
+
+/** A page that is filled in GTIN order. */
+type Page = ReturnType<typeof createPage>
+
+/** Create a page for `limit` products. It ends earlier when it has `MAX_PAGE_BYTES`, but has at least one product. */
+function createPage(limit: number) {
+  const items: VisibleProduct[] = []
+  let bytes = 0
+  let hasMore = false
+  return {
+    items: items as readonly VisibleProduct[],
+    /** Add the next product, unless the page is full: then another page follows. */
+    add(found: VisibleProduct): void {
+      if (items.length === limit || bytes >= MAX_PAGE_BYTES) hasMore = true
+      else {
+        items.push(found)
+        bytes += computeProductBytes(found.product)
+      }
+    },
+    hasMore: (): boolean => hasMore,
+    /** Count the products until `limit`, and one to know whether another page follows. */
+    countMissing: (): number => limit + 1 - items.length,
+    /** Estimate how many of the missing products the next statement should read. */
+    countNextRead(): number {
+      const missing = limit + 1 - items.length
+      if (items.length === 0) return Math.min(missing, FIRST_READ_PRODUCTS)
+      const fitting = Math.ceil((MAX_PAGE_BYTES - bytes) / (bytes / items.length)) + 1
+      return Math.max(1, Math.min(missing, fitting))
+    },
+  }
+}
+
+function computeProductBytes({ title, brand = '', images, offers }: WireProduct): number {
+  let bytes = PRODUCT_BYTES + Buffer.byteLength(title) + Buffer.byteLength(brand)
+  for (const { url } of images) bytes += PRODUCT_BYTES + Buffer.byteLength(url)
+  for (const { affiliate_url: link, merchant, ...offer } of offers)
+    bytes += OFFER_BYTES + computeOfferBytes({ ...offer, merchant: merchant.name }, link)
+  return bytes
+}
+
+/** A page being filled, and the time at which its prices count. */
+type PageTask = Readonly<{ page: Page; nowMs: number }>
 
 /** Scan products in GTIN order, until querying each shop of the channel for its next GTINs is cheaper. */
 async function collectVisibleProducts(
   database: Catalog,
   query: PageQuery,
-  nowMs: number,
-): Promise<readonly VisibleProduct[]> {
-  const { limit } = query
-  const found: VisibleProduct[] = []
+  { page, nowMs }: PageTask,
+): Promise<void> {
   const read = async (gtins: Sql): Promise<readonly ProductRow[]> => {
     const selected = sql<ProductRow>`${selectProducts(database, query, gtins)} order by g.gtin`
     const { rows } = await selected.execute(database)
-    found.push(...toVisibleProducts(rows, nowMs))
+    for (const row of rows) {
+      const found = toVisibleProduct(row, nowMs)
+      if (found !== undefined) page.add(found)
+    }
     return rows
   }
   let afterGtin = query.afterGtin
   let merchantCount: number | undefined
   let productsRead = 0
-  let batchSize = limit
-  while (found.length < limit) {
+  let batchSize = page.countNextRead()
+  while (!page.hasMore()) {
     const rows = await read(
       sql`select distinct gtin from products where gtin > ${afterGtin} order by gtin limit ${batchSize}`,
     )
     const last = rows.at(-1)
-    if (last === undefined || rows.length < batchSize || found.length >= limit) break
+    if (last === undefined || rows.length < batchSize || page.hasMore()) break
     afterGtin = last.gtin
     productsRead += rows.length
     // Products still to be scanned for the rest of the page, at the hit rate so far.
-    const expected = ((limit - found.length) * productsRead) / Math.max(found.length, 1 / 2)
+    const expected = (page.countNextRead() * productsRead) / Math.max(page.items.length, 1 / 2)
     merchantCount ??= await countMerchantNetworks(database, query)
-    if (expected > merchantCount + limit) {
-      await readByShop(database, { ...query, afterGtin }, { found, merchantCount, read })
+    if (expected > merchantCount + query.limit) {
+      await readByShop(database, { ...query, afterGtin }, { page, merchantCount, read })
       break
     }
     batchSize = Math.min(MAX_PRODUCTS_READ, Math.ceil(expected))
   }
-  return found.slice(0, limit)
 }
 
 /** Add the products of a page after `afterGtin`. A candidate may be invisible, for example after the end of its sale. */
@@ -182,22 +239,26 @@ async function readByShop(
   database: Catalog,
   query: PageQuery,
   {
-    found,
+    page,
     merchantCount,
     read,
   }: Readonly<{
-    found: readonly VisibleProduct[]
+    page: Page
     merchantCount: number
     read(gtins: Sql): Promise<readonly ProductRow[]>
   }>,
 ): Promise<void> {
   const { toList } = getSqlDialect(database)
   let { afterGtin } = query
-  while (found.length < query.limit) {
-    const limit = query.limit - found.length
+  while (!page.hasMore()) {
+    const limit = page.countMissing()
     const gtins = await findCandidateGtins(database, { ...query, afterGtin, limit }, merchantCount)
     if (gtins.length === 0) return
-    await read(sql`select distinct gtin from products where gtin in ${toList(gtins)}`)
+    for (let start = 0; start < gtins.length && !page.hasMore();) {
+      const end = start + page.countNextRead()
+      await read(sql`select distinct gtin from products where gtin in ${toList(gtins.slice(start, end))}`)
+      start = end
+    }
     if (gtins.length < limit) return
     afterGtin = gtins.at(-1) ?? ''
   }
@@ -270,10 +331,6 @@ async function fetchNextGtins(database: Catalog, query: NextGtinsQuery) {
   return rows.map(({ merchantId, gtins }) => ({ merchantId, gtins: (readJson(gtins) ?? []) as string[] }))
 }
 
-function toVisibleProducts(rows: readonly ProductRow[], nowMs: number): VisibleProduct[] {
-  return rows.flatMap((row) => toVisibleProduct(row, nowMs) ?? [])
-}
-
 function toVisibleProduct({ gtin, details, offers }: ProductRow, nowMs: number): VisibleProduct | undefined {
   const rows = selectOffers((readJson(offers) ?? []) as readonly OfferRow[])
   const detailsByFeed = new Map(
@@ -282,27 +339,37 @@ function toVisibleProduct({ gtin, details, offers }: ProductRow, nowMs: number):
       { title, brand, images: JSON.parse(images) as string[] },
     ]),
   )
-  const wireOffers: WireOffer[] = []
-  const detailed: DetailedOffer[] = []
-  for (const row of rows) {
-    const offer = toWireOffer(row, nowMs)
+  const detailed = rows.flatMap((row) => {
+    const wireOffer = toWireOffer(row, nowMs)
     const offerDetails = detailsByFeed.get(row.feedId)
-    if (offer === undefined || offerDetails === undefined) continue
-    wireOffers.push(offer)
-    detailed.push({ offer: toRankableOffer(offer), details: offerDetails })
-  }
-  if (wireOffers.length === 0) return undefined
-  const { title, brand, images } = mergeDetails(detailed)
+    if (wireOffer === undefined || offerDetails === undefined) return []
+    return [{ ...toRankableOffer(wireOffer), wireOffer, details: offerDetails }]
+  })
+  const { offers: limited } = limitOffers(detailed.filter(isUsableSize), MAX_PUBLISHED_BYTES)
+  if (limited.length === 0) return undefined
+  const { title, brand, images } = mergeDetails(limited.map((offer) => ({ offer, details: offer.details })))
   return {
     product: {
       gtin,
-      title,
-      ...(brand === null ? {} : { brand }),
-      images: images.map((url) => ({ url })),
-      offers: wireOffers,
+      title: limitText(title, MAX_TEXT_CHARACTERS),
+      ...(brand === null ? {} : { brand: limitText(brand, MAX_NAME_CHARACTERS) }),
+      images: images
+        .filter((url) => url.length <= MAX_LINK_CHARACTERS)
+        .slice(0, MAX_IMAGES)
+        .map((url) => ({ url })),
+      offers: limited.map(({ wireOffer }) => wireOffer),
     },
     changesAtMs: findNextSaleChange(rows, nowMs),
   }
+}
+
+/** Versions before 1.1 stored texts of any length. */
+function limitText(text: string, maxCharacters: number): string {
+  return text.length <= maxCharacters ? text : cleanText(text, maxCharacters)
+}
+
+function isUsableSize(offer: RankableOffer): boolean {
+  return computeOfferBytes(offer, offer.affiliateUrl) <= MAX_OFFER_BYTES
 }
 
 /**

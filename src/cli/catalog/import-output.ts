@@ -1,3 +1,4 @@
+import { MAX_IMAGES } from '../../catalog/contract.ts'
 import type { ImportProgress, ImportSummary } from '../../catalog-service/import/import-feed.ts'
 import { findShopWarnings } from '../../catalog-service/feeds/feed-warnings.ts'
 import type { CatalogStore } from '../../catalog-service/store/catalog-store.ts'
@@ -57,7 +58,7 @@ export async function findHints(
 
 export function printSummary(context: CommandContext, summary: ImportSummary): void {
   const { feed, format, products, offers, removedOffers, rejected, rejectsPath: rejects } = summary
-  const { channelId: channel, replacedSample, unassignedNetworks, pageNetworks } = summary
+  const { channelId: channel, leftOutPictures, replacedSample, unassignedNetworks, pageNetworks } = summary
   if (!context.isJson) for (const line of describeSummary(summary)) context.io.err(line)
   const counts = {
     feed,
@@ -66,6 +67,7 @@ export function printSummary(context: CommandContext, summary: ImportSummary): v
     offers,
     removedOffers,
     rejected,
+    leftOutPictures,
     replacedSample,
     unassignedNetworks,
   }
@@ -78,6 +80,7 @@ export function printSummary(context: CommandContext, summary: ImportSummary): v
 
 function describeSummary(summary: ImportSummary): readonly string[] {
   const { format, hasLinkMerchants, replacedSample, removedOffers, pageNetworks, channelId } = summary
+  const { leftOutPictures } = summary
   const lines = [`Feed ${summary.feed}, read as ${format}.`]
   if (hasLinkMerchants)
     lines.push(
@@ -88,6 +91,8 @@ function describeSummary(summary: ImportSummary): readonly string[] {
     lines.push(
       `${pluralize(removedOffers, 'older offer')} of the feed removed: the file no longer has them, has them with other links, or they were rejected.`,
     )
+  if (leftOutPictures > 0)
+    lines.push(`${pluralize(leftOutPictures, 'picture')} left out: a product keeps its first ${MAX_IMAGES}.`)
   for (const network of pageNetworks.untracked)
     lines.push(
       `Links in the network ${quote(network)} lead to the shops' own pages and earn no commission, because the network has no link template. Set one:`,

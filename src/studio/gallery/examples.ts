@@ -17,7 +17,8 @@ import {
   parsePicksOptions,
 } from '../../widgets/options.ts'
 import type { BoxFilters } from '../../widgets/offer-selection.ts'
-import { type ShownProduct, findShownProduct, toPicksView } from '../../widgets/picks.ts'
+import { type SelectedProduct, findShownProduct, toPicksView } from '../../widgets/picks.ts'
+import { limitBoxRows, limitPicksRows } from '../../widgets/row-limits.ts'
 import type { Renderer } from '../../widgets/render.ts'
 import type { ViewContext } from '../../widgets/view-parts.ts'
 import type { BoxView, GridView, PicksView } from '../../widgets/view-models.ts'
@@ -120,26 +121,32 @@ function createPicksView(
   options: PicksOptions,
   viewContext: ViewContext,
 ): PicksView {
-  const labelled = picks.flatMap((product, index) => {
-    const shown = findShown(product, options, viewContext)
-    return shown === undefined ? [] : [{ ...shown, label: labels[index] || null }]
+  const selected = picks.flatMap((product, index) => {
+    const one = selectProduct(product, options, viewContext)
+    return one === undefined ? [] : [{ ...one, label: labels[index] || null }]
   })
+  const labelled = limitPicksRows(selected, viewContext).map((shown, index) => ({
+    ...shown,
+    label: selected[index]?.label ?? null,
+  }))
   return toPicksView(labelled, options, viewContext) ?? throwEmptyCase('a round-up')
 }
 
 function createBoxView(entry: GalleryCase, options: BoxOptions, viewContext: ViewContext): BoxView {
-  const data = findShown(entry.product, options, viewContext) ?? throwEmptyCase('a box')
-  const history = toBoxHistory({ ...data, series: [toObservedSeries(entry.observed)] }, options, viewContext)
   const otherPicks = entry.hasVariants ? entry.picks.slice(1) : []
-  const variants = otherPicks.flatMap((product) => findShown(product, options, viewContext) ?? [])
+  const selected = [entry.product, ...otherPicks].flatMap(
+    (product) => selectProduct(product, options, viewContext) ?? [],
+  )
+  const [data = throwEmptyCase('a box'), ...variants] = limitBoxRows(selected, options, viewContext)
+  const history = toBoxHistory({ ...data, series: [toObservedSeries(entry.observed)] }, options, viewContext)
   return toBoxView({ ...data, history, variants, isStandIn: entry.isStandIn }, options, viewContext)
 }
 
-function findShown(
+function selectProduct(
   product: Product,
   options: BoxFilters,
   viewContext: ViewContext,
-): ShownProduct | undefined {
+): SelectedProduct | undefined {
   const dated = { product: withPictureUrls(product, viewContext.publicUrl), asOfMs: PRICES_CHECKED_AT_MS }
   return findShownProduct(dated, options, viewContext)
 }

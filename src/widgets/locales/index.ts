@@ -40,6 +40,8 @@ export type LocaleTexts = Readonly<{
   availability: Readonly<Record<AvailabilityKey, string>>
   /** Opens the folded offers, with `{count}`: one text for each plural category of the language. */
   moreShops: PluralTexts
+  /** Below a list that is too long: `{count}` shops that it leaves out. */
+  omittedShops: PluralTexts
   /** Opens all offers of a product in a round-up: `{count}`. */
   shopCount: PluralTexts
   /** Opens the other variants of a product: `{count}`. */
@@ -174,6 +176,7 @@ function createMessages(tag: string, texts: LocaleTexts) {
     splitLowestUnchanged: splitMessage<'days' | 'price'>(texts.lowestUnchanged),
     formatPriceChart: compileMessage<'from' | 'to' | 'low' | 'high'>(texts.priceChart),
     formatMoreShops: (count: ShownCount): string => formatPlural(texts.moreShops, count),
+    formatOmittedShops: (count: ShownCount): string => formatPlural(texts.omittedShops, count),
     formatShopCount: (count: ShownCount): string => formatPlural(texts.shopCount, count),
     formatMoreVariants: (count: ShownCount): string => formatPlural(texts.moreVariants, count),
     formatStandIn: compileMessage<'title'>(texts.standIn),

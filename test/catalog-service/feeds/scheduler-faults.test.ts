@@ -176,7 +176,15 @@ describe('log', () => {
       {
         level: 'info',
         message: 'feed imported',
-        fields: { feed: 'feed', products: 3, offers: 3, removedOffers: 0, rejected: 0, durationMs: 0 },
+        fields: {
+          feed: 'feed',
+          products: 3,
+          offers: 3,
+          removedOffers: 0,
+          rejected: 0,
+          leftOutPictures: 0,
+          durationMs: 0,
+        },
       },
       { level: 'info', message: 'feed has not changed', fields: { feed: 'feed', durationMs: 0 } },
       {
@@ -188,6 +196,7 @@ describe('log', () => {
           offers: 2,
           removedOffers: 1,
           rejected: 1,
+          leftOutPictures: 0,
           rejectsPath: expect.stringMatching(/feed\.rejects$/) as string,
           durationMs: 0,
         },

@@ -153,11 +153,11 @@ describe('valid google row', () => {
     expect(rejects.map(({ field }) => field)).toEqual(['image_link', 'additional_image_link'])
   })
 
-  it('images - more than twenty - the first twenty, with a reject', async () => {
+  it('images - thirty - all of them: the import keeps the first five', async () => {
     const list = Array.from({ length: 30 }, (_, index) => `https://img.example/${index}.jpg`).join(',')
     const { products, rejects } = await read({ additional_image_link: list })
-    expect(products[0]?.images).toHaveLength(20)
-    expect(rejects).toMatchObject([{ reason: '30 pictures; the first 20 are kept' }])
+    expect(products[0]?.images).toHaveLength(30)
+    expect(rejects).toEqual([])
   })
 })
 

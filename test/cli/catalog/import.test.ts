@@ -181,6 +181,7 @@ describe('catalog import', () => {
       offers: 2,
       removedOffers: 0,
       rejected: 1,
+      leftOutPictures: 0,
       channel: expect.stringMatching(/^[0-9a-f-]{36}$/),
       rejects: join(under.folder, 'feed.ndjson.rejects'),
       replacedSample: false,

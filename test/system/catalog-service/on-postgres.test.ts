@@ -10,6 +10,7 @@ describe('the catalog on PostgreSQL', async () => {
   await import('../../catalog-service/contract.test.ts')
   await import('../../catalog-service/contract-sections.test.ts')
   await import('../../catalog-service/visibility.test.ts')
+  await import('../../catalog-service/heavy-products.test.ts')
   await import('../../catalog-service/access.test.ts')
   await import('../../catalog-service/authenticate.test.ts')
   await import('./walk-during-import.test.ts')
