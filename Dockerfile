@@ -3,8 +3,8 @@
 #   docker build --tag vitrine .
 #   docker run --rm --publish 127.0.0.1:3000:3000 vitrine
 
-# For a reproducible build give a digest: --build-arg NODE_IMAGE=node:24-trixie-slim@sha256:…
-ARG NODE_IMAGE=node:24-trixie-slim
+# Another base image: --build-arg NODE_IMAGE=…
+ARG NODE_IMAGE=node:24-trixie-slim@sha256:8ec5d7557396cfe32d21c3f9c13072355ceab22b584578ca4bb28af31120cffe
 
 # Build the server and the browser files, with the development packages. Both first stages run on the machine that builds,
 # whatever it builds for, and the last one runs no command. So an image for another processor needs no emulation:

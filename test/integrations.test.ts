@@ -1,7 +1,13 @@
+import { once } from 'node:events'
 import { readFile, readdir } from 'node:fs/promises'
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { type RequestListener, createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { getVitrineBox } from '../integrations/nextjs/vitrine.ts'
+import { fetchFragment } from '../packages/embed/src/fragment.ts'
 import { OPTION_LIST } from '../src/widgets/option-list.ts'
+import { makeFolder } from './cli/run-cli.ts'
+import { defer } from './helpers/defer.ts'
 
 // `URL.canParse` of Node rejects such hosts once it has been optimized.
 test('Next.js, server with a non-ASCII host - the box is shown at every visit', async () => {
@@ -13,6 +19,77 @@ test('Next.js, server with a non-ASCII host - the box is shown at every visit', 
   for (let visits = 0; visits < 100_000; visits += 1)
     seen.add(await getVitrineBox('https://preise.münchen.example/fragments/1/deals'))
   expect(seen).toEqual(new Set(['<p>box</p>']))
+})
+
+/** Read a box with the shortcode of Eleventy. */
+async function readWithEleventy(url: string): Promise<string> {
+  const { href } = new URL('../integrations/eleventy/vitrine.js', import.meta.url)
+  const { vitrinePlugin } = (await import(href)) as {
+    vitrinePlugin(config: object, options: object): void
+  }
+  let read: ((url: string) => Promise<string>) | undefined
+  const addAsyncShortcode = (_name: string, shortcode: typeof read): void => void (read = shortcode)
+  vitrinePlugin({ on: () => undefined, addAsyncShortcode }, { folder: makeFolder() })
+  return read === undefined ? 'no shortcode' : read(url)
+}
+
+/** Return the origin of a server that responds in this way. */
+async function startOrigin(respond: RequestListener): Promise<string> {
+  const server = createServer(respond).listen(0, '127.0.0.1')
+  onTestFinished(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+  await once(server, 'listening')
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+const LARGEST_BYTES = 1_048_576
+const PART = Buffer.alloc(65_536, '<')
+
+/** A box of 1 MiB, which arrives in parts that end within characters. */
+const LARGEST_BOX = `<p>${'€'.repeat(349_524)}.`
+
+describe.each([
+  ['fetchFragment', (server: string) => fetchFragment('deal-grid', { server, channel: '1' })],
+  ['Next.js', (server: string) => getVitrineBox(`${server}/fragments/1/deals`)],
+  ['Eleventy', (server: string) => readWithEleventy(`${server}/fragments/1/deals`)],
+] as const)('size of a response, %s', (_name, read) => {
+  beforeEach(() => {
+    vi.spyOn(console, 'warn').mockReturnValue()
+    // Without the deadline, only the size can end the request.
+    vi.spyOn(AbortSignal, 'timeout').mockReturnValue(new AbortController().signal)
+  })
+  afterEach(() => void vi.restoreAllMocks())
+
+  test('an endless body - is cancelled, and shows nothing', async () => {
+    const closed = defer<boolean>()
+    const origin = await startOrigin((_request, response) => {
+      let sentBytes = 0
+      const write = (): void => {
+        // A reader without a limit gets it all, so that this test ends.
+        if (sentBytes > 64 * LARGEST_BYTES) return void response.end()
+        sentBytes += PART.length
+        response.write(PART, write)
+      }
+      response.on('close', () => closed.resolve(response.writableFinished))
+      write()
+    })
+    expect(await read(origin)).toBe('')
+    expect(await closed.promise).toBe(false)
+  })
+
+  test('a body of exactly 1 MiB - is shown, and a larger one shows nothing', async () => {
+    expect(Buffer.byteLength(LARGEST_BOX)).toBe(LARGEST_BYTES)
+    const seen: boolean[] = []
+    for (const body of [LARGEST_BOX, `${LARGEST_BOX}.`]) {
+      const origin = await startOrigin((_request, response) => response.end(body))
+      const html = await read(origin)
+      expect(['', LARGEST_BOX].includes(html)).toBe(true)
+      seen.push(html !== '')
+    }
+    expect(seen).toEqual([true, false])
+  })
 })
 
 const WORDPRESS = new URL('../integrations/wordpress/vitrine/', import.meta.url)

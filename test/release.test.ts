@@ -41,6 +41,21 @@ describe('a release', () => {
     expect(others).toEqual([])
   })
 
+  it('images of Dockerfiles and Compose - have a digest, except our own', () => {
+    const read = (path: string): string => readFileSync(join(PACKAGE_FOLDER, path), 'utf8')
+    const images = ['Dockerfile', 'deploy/compose/Dockerfile', 'compose.yaml'].map((path) => [
+      path,
+      ...[...read(path).matchAll(/^(?:ARG NODE_IMAGE=|FROM (?!.*\$)| +image: (?!vitrine:))(.+)$/gm)].map(
+        ([, image = '']) => image.replace(/^[a-z]+:[\w.-]+@sha256:[0-9a-f]{64}$/, 'pinned'),
+      ),
+    ])
+    expect(images).toEqual([
+      ['Dockerfile', 'pinned'],
+      ['deploy/compose/Dockerfile', 'pinned'],
+      ['compose.yaml', 'pinned', 'pinned'],
+    ])
+  })
+
   it('changelog - has only known headings, the newest release first, and the current version', () => {
     const lines = readFileSync(join(PACKAGE_FOLDER, 'CHANGELOG.md'), 'utf8').split('\n')
     const [unreleased, ...releases] = lines.filter((line) => line.startsWith('## '))

@@ -8,11 +8,17 @@ import { PACKAGE_FOLDER } from '../src/lib/paths.ts'
 
 const GITHUB_FOLDER = join(PACKAGE_FOLDER, '.github')
 const listNames = (folder: string): readonly string[] => readdirSync(join(GITHUB_FOLDER, folder))
+/** Of an image: a tag names another one after its next build. */
+const DIGEST = /^[\w./-]+:[\w.-]+@sha256:[0-9a-f]{64}$/
 const read = (path: string): string => readFileSync(join(GITHUB_FOLDER, path), 'utf8')
 
 type Step = Readonly<{ uses?: string; run?: string; with?: Readonly<Record<string, unknown>> }>
+type Container = string | Readonly<{ image: string; options?: string }>
 type Job = Readonly<{
   uses?: string
+  if?: string
+  container?: Container
+  services?: Readonly<Record<string, Container>>
   needs?: string | readonly string[]
   steps?: readonly Step[]
   permissions?: Readonly<Record<string, string>>
@@ -46,9 +52,38 @@ describe.each(listNames('workflows'))('workflow %s', (name) => {
     for (const job of jobs) expect(job.uses ?? job['timeout-minutes']).toBeDefined()
   })
 
-  it('actions - have a version or a commit, and a checkout leaves no token behind', () => {
+  it('actions - are a commit, with its version in a comment', () => {
+    const lines = text.split('\n').filter((line) => /\buses:/.test(line))
+    const [local, others] = [lines.filter((line) => line.includes('uses: ./')), steps.filter((s) => s.uses)]
+    expect(lines.length).toBe(local.length + others.length)
+    for (const line of lines.filter((line) => !local.includes(line)))
+      expect(line).toMatch(/^ +- uses: [\w-]+\/[\w/-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/)
+  })
+
+  it('images - have a digest', () => {
+    const containers = jobs.flatMap(({ container, services = {} }) => [
+      container ?? [],
+      Object.values(services),
+    ])
+    for (const container of containers.flat(2))
+      expect(typeof container === 'string' ? container : container.image).toMatch(DIGEST)
+  })
+
+  it('jobs of a pull request - get no rights on the machine', () => {
+    if (!('pull_request' in workflow.on)) return
+    for (const { if: condition, container, services = {} } of jobs) {
+      const options = [container ?? [], Object.values(services)]
+        .flat(2)
+        .map((one) => (typeof one === 'string' ? '' : (one.options ?? '')))
+      if (
+        /--(?:privileged|cap-add|security-opt|device|pid|ipc|userns|v|volume|mount)\b/.test(options.join(' '))
+      )
+        expect(condition).toBe("github.event_name != 'pull_request'")
+    }
+  })
+
+  it('a checkout - leaves no token behind', () => {
     for (const { uses, with: inputs } of steps.filter((step) => step.uses !== undefined)) {
-      expect(uses).toMatch(/^[\w-]+\/[\w/-]+@(?:v\d+(?:\.\d+){0,2}|[0-9a-f]{40})$/)
       const isCheckout = uses?.startsWith('actions/checkout@') === true
       expect(isCheckout ? inputs?.['persist-credentials'] : false).toBe(false)
     }
@@ -70,6 +105,24 @@ describe('the release workflow', () => {
 
   it.each(['npm', 'image'])('job %s - publishes only after all builds', (name) => {
     expect(jobs[name]?.needs).toEqual(expect.arrayContaining(['packages', 'site']))
+  })
+
+  it('job npm - is trusted by its identity, without a token', () => {
+    expect(jobs['npm']?.permissions).toEqual({ 'id-token': 'write' })
+    expect(read('workflows/release.yml')).not.toMatch(/NPM_TOKEN|NODE_AUTH_TOKEN|_authToken|registry-url/)
+  })
+
+  it.each([
+    ['11.5.0', 1],
+    ['10.9.9', 1],
+    ['11.5.1', 0],
+    ['11.12.0', 0],
+    ['12.0.0', 0],
+  ])('job npm, with npm %s - exits with %i', (version, status) => {
+    const script = jobs['npm']?.steps?.at(-1)?.run ?? ''
+    const npm = `npm() { [ "$1" = --version ] && echo ${version} || echo 1.0.0; }`
+    const options = { input: `${npm}\n${script}`, encoding: 'utf8', env: { VERSION: '1.0.0' } } as const
+    expect(spawnSync('bash', ['-e'], options).status).toBe(status)
   })
 
   it('jobs with rights - run no code of dependencies', () => {

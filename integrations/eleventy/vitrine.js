@@ -12,6 +12,9 @@ import { join } from 'node:path'
 /** One deadline over connection, headers and body. */
 const TIMEOUT_MS = 1000
 
+/** A larger response is not a box. */
+const MAX_BYTES = 1_048_576
+
 /** Add the shortcode `vitrine`. `folder` caches boxes between builds. */
 export function vitrinePlugin(eleventyConfig, { folder = '.cache/vitrine' } = {}) {
   let boxes = new Map()
@@ -48,7 +51,7 @@ async function fetchBox(url, failedOrigins) {
       signal: AbortSignal.timeout(TIMEOUT_MS),
     })
     if (response.status >= 500) throw new Error(`status ${response.status}`)
-    return toBox(response, await response.text())
+    return toBox(response, await readText(response))
   } catch (error) {
     failedOrigins.add(origin)
     console.warn(
@@ -56,6 +59,18 @@ async function fetchBox(url, failedOrigins) {
     )
     return undefined
   }
+}
+
+/** Read a body as UTF-8. Throws if it is larger than a box; the rest of it is cancelled. */
+async function readText({ body }) {
+  const decoder = new TextDecoder()
+  let [text, sizeBytes] = ['', 0]
+  for await (const part of body ?? []) {
+    sizeBytes += part.byteLength
+    if (sizeBytes > MAX_BYTES) throw new Error('the response is too large')
+    text += decoder.decode(part, { stream: true })
+  }
+  return text + decoder.decode()
 }
 
 // Not URL.canParse: once compiled, in Node 20 and 22 it rejects hosts such as "preise.münchen.example".

@@ -15,6 +15,9 @@ const RETRY_MS = 5000
 /** One deadline over connection, headers and body. */
 const TIMEOUT_MS = 1000
 
+/** A larger response is not a box. */
+const MAX_BYTES = 1_048_576
+
 /** Limit of the cache; the box with the oldest response is removed first. */
 const MAX_BOXES = 2000
 
@@ -61,7 +64,7 @@ async function refresh(url: string, origin: string): Promise<void> {
       signal: AbortSignal.timeout(TIMEOUT_MS),
     })
     if (response.status >= 500) throw new Error(`status ${response.status}`)
-    const html = await response.text()
+    const html = await readText(response)
     pauses.delete(origin)
     const control = response.headers.get('cache-control') ?? ''
     const isBox =
@@ -73,6 +76,18 @@ async function refresh(url: string, origin: string): Promise<void> {
   } finally {
     requests.delete(url)
   }
+}
+
+/** Read a body as UTF-8. Throws if it is larger than a box; the rest of it is cancelled. */
+async function readText({ body }: Response): Promise<string> {
+  const decoder = new TextDecoder()
+  let [text, sizeBytes] = ['', 0]
+  for await (const part of body ?? []) {
+    sizeBytes += part.byteLength
+    if (sizeBytes > MAX_BYTES) throw new Error('the response is too large')
+    text += decoder.decode(part, { stream: true })
+  }
+  return text + decoder.decode()
 }
 
 function storeBox(url: string, html: string, control: string): void {

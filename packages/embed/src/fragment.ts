@@ -4,9 +4,12 @@ import { KINDS, toServerAddress } from './kinds.ts'
 /** How long a page waits for its content. */
 const TIMEOUT_MS = 1_000
 
+/** A larger response is not a box. */
+const MAX_BYTES = 1_048_576
+
 /**
  * Fetch the HTML of a widget as the content of its element, on a server or while a site is built. Return an empty text if there is
- * nothing to show, or if the Vitrine server fails or does not respond within a second: it never throws.
+ * nothing to show, or if the Vitrine server fails, does not respond within a second or sends over 1 MiB: it never throws.
  */
 export async function fetchFragment<Name extends keyof ElementAttributes>(
   name: Name,
@@ -21,8 +24,20 @@ export async function fetchFragment<Name extends keyof ElementAttributes>(
     const address = toServerAddress('fragments', read)
     if (address === undefined) return ''
     const response = await fetch(address, { signal: AbortSignal.timeout(TIMEOUT_MS) })
-    return response.ok ? await response.text() : ''
+    return response.ok ? await readText(response) : ''
   } catch {
     return ''
   }
+}
+
+/** Read a body as UTF-8. @throws if it is larger than a box; the rest of it is cancelled */
+async function readText({ body }: Response): Promise<string> {
+  const decoder = new TextDecoder()
+  let [text, sizeBytes] = ['', 0]
+  for await (const part of body ?? []) {
+    sizeBytes += part.byteLength
+    if (sizeBytes > MAX_BYTES) throw new Error('the response is too large')
+    text += decoder.decode(part, { stream: true })
+  }
+  return text + decoder.decode()
 }

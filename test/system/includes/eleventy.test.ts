@@ -65,7 +65,7 @@ describe('Eleventy', () => {
     open: addRecommended,
   })
 
-  it.each(['text', 'drip'] as const)(
+  it.each(['text', 'drip', 'large'] as const)(
     'vitrine.js - the server responds with %s - shows nothing',
     async (mode) => {
       await fixture.faultProxy.setMode(mode)

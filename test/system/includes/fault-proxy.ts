@@ -10,10 +10,11 @@ import type { AddressInfo } from 'node:net'
 
 /**
  * How the proxy responds. `shown` and `hidden` are responses of the server itself, `unavailable` is its response without data.
- * `text` is a page of another program; `drip` sends single bytes and never ends.
+ * `text` is a page of another program; `drip` sends single bytes and never ends;
+ * `large` is a box above the size limit.
  */
 export type FaultMode =
-  'shown' | 'hidden' | 'unavailable' | '500' | 'hang' | 'reset' | 'down' | 'text' | 'drip'
+  'shown' | 'hidden' | 'unavailable' | '500' | 'hang' | 'reset' | 'down' | 'text' | 'drip' | 'large'
 
 /** A request that the proxy received. */
 export type ProxiedRequest = Readonly<{ url: string; headers: IncomingMessage['headers'] }>
@@ -187,6 +188,10 @@ function respond(state: RouteState, request: IncomingMessage, response: ServerRe
       return
     case 'drip':
       drip(response)
+      return
+    case 'large':
+      response.writeHead(200, { 'content-type': 'text/html', 'cache-control': 'max-age=60' })
+      response.end(`<section class="vitrine "> ${' '.repeat(1_048_576)}</section>`)
       return
     default:
       forward(state, request, response)

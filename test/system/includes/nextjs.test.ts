@@ -66,7 +66,7 @@ describe('Next.js', () => {
   itMatchesCachedTable('Next.js', cachingConsumer)
   itExpiresAfterStaleIfError('Next.js', cachingConsumer, 'nothing')
 
-  it.each(['text', 'drip'] as const)(
+  it.each(['text', 'drip', 'large'] as const)(
     'vitrine.ts - the server responds with %s - shows nothing',
     async (mode) => {
       await fixture.faultProxy.setMode(mode)

@@ -106,7 +106,7 @@ describeWithProgram('php', 'PHP', () => {
     itExpiresAfterStaleIfError('PHP', cachingConsumer, 'nothing')
     itDropsVisitorHeaders('PHP', cachingConsumer)
 
-    it.each(['text', 'drip'] as const)(
+    it.each(['text', 'drip', 'large'] as const)(
       'vitrine.php - the server responds with %s - shows nothing',
       async (mode) => {
         await fixture.faultProxy.setMode(mode)

@@ -48,8 +48,11 @@ describeWithProgram('curl', 'Shell', () => {
   })
   itMatchesCachedTable('Shell', { isSynchronous: true, fixture: () => fixture, open: addRecommended })
 
-  it('fetch-box - an incomplete response - leaves the file unchanged', async () => {
-    await fixture.faultProxy.setMode('drip')
-    expect(await (await addRecommended())()).toBe('nothing')
-  })
+  it.each(['drip', 'large'] as const)(
+    'fetch-box - the server sends %s - the file is unchanged',
+    async (mode) => {
+      await fixture.faultProxy.setMode(mode)
+      expect(await (await addRecommended())()).toBe('nothing')
+    },
+  )
 })
