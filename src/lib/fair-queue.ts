@@ -3,23 +3,26 @@ import { UnavailableError } from '../errors.ts'
 
 /**
  * `maxWaiting`: when so many tasks wait, the visitor with most of them loses the newest. `maxWaitingPerVisitor`: further tasks of a
- * visitor are rejected at once. `parallelPerGroup`: tasks of a group that run at once; by default `parallelTasks`.
+ * visitor are rejected at once.
  */
 export type FairQueueLimits = Readonly<{
   parallelTasks: number
-  parallelPerGroup?: number
   maxWaiting: number
   maxWaitingPerVisitor: number
 }>
+
+/** Tasks that use the same thing, such as a host: at most `parallelTasks` of them run at once. */
+export type QueueGroup = Readonly<{ name: string; parallelTasks: number }>
 
 /** `visitor`: identifies the client, for example by IP address. `isGone`: whether it does not wait any more; by default never. */
 export type Visitor = Readonly<{ visitor: string; isGone?: () => boolean }>
 
 /**
- * `group`: what the task uses, such as a host. `key`: callers with the same key share a waiting or running task, which starts at the
- * first turn of any of them.
+ * `getGroups`: called whenever a place is free, because groups of a task can change. `key`: callers with the same key share a waiting
+ * or running task, which starts at the first turn of any of them.
  */
-export type FairQueuePlace = Visitor & Readonly<{ timeoutMs: number; group?: string; key?: string }>
+export type FairQueuePlace = Visitor &
+  Readonly<{ timeoutMs: number; getGroups?: () => readonly QueueGroup[]; key?: string }>
 
 export type FairQueue = ReturnType<typeof createFairQueue>
 
@@ -27,7 +30,7 @@ export type FairQueue = ReturnType<typeof createFairQueue>
 type Caller = Readonly<{ deadlineMs: number; timeoutMs: number; isGone: () => boolean }>
 
 type Task = {
-  readonly group: string
+  readonly getGroups: () => readonly QueueGroup[]
   readonly key: string | undefined
   readonly callers: Set<Caller>
   /** Visitors in whose line the task stands. */
@@ -45,33 +48,43 @@ const DEFAULT_LIMITS: FairQueueLimits = { parallelTasks: 1, maxWaiting: 128, max
 
 /** Create a queue that runs a few tasks at a time and alternates between visitors. */
 export function createFairQueue(clock: Clock, limits: FairQueueLimits = DEFAULT_LIMITS) {
-  const { parallelTasks, parallelPerGroup = parallelTasks, maxWaiting, maxWaitingPerVisitor } = limits
+  const { parallelTasks, maxWaiting, maxWaitingPerVisitor } = limits
   const waiting = createLines()
   /** Waiting and running tasks by key. */
   const tasksByKey = new Map<string, Task>()
   /** Running tasks of each group. */
   const running = new Map<string, number>()
-  const isFree = ({ group }: Task): boolean => (running.get(group) ?? 0) < parallelPerGroup
-  const changeRunning = (group: string, by: number): void => {
-    const changed = (running.get(group) ?? 0) + by
-    if (changed === 0) running.delete(group)
-    else running.set(group, changed)
-  }
-  let runnerCount = 0
-  const runAll = async (): Promise<void> => {
-    runnerCount += 1
-    for (let next = waiting.take(isFree); next !== undefined; next = waiting.take(isFree)) {
-      changeRunning(next.group, 1)
-      await runTask(next, clock)
-      changeRunning(next.group, -1)
+  const isFree = ({ getGroups }: Task): boolean =>
+    getGroups().every((group) => (running.get(group.name) ?? 0) < group.parallelTasks)
+  const changeRunning = (groups: readonly QueueGroup[], by: number): void => {
+    for (const { name } of groups) {
+      const changed = (running.get(name) ?? 0) + by
+      if (changed === 0) running.delete(name)
+      else running.set(name, changed)
     }
-    runnerCount -= 1
+  }
+  let runningCount = 0
+  const start = async (task: Task): Promise<void> => {
+    const groups = task.getGroups()
+    runningCount += 1
+    changeRunning(groups, 1)
+    await runTask(task, clock)
+    changeRunning(groups, -1)
+    runningCount -= 1
+    startFree()
+  }
+  const startFree = (): void => {
+    while (runningCount < parallelTasks) {
+      const next = waiting.take(isFree)
+      if (next === undefined) return
+      void start(next)
+    }
   }
   /** Find the task of a key, or create one. */
-  const openTask = <T>({ group = '', key }: FairQueuePlace, task: TaskFunction<T>): Task => {
+  const openTask = <T>({ getGroups = listNone, key }: FairQueuePlace, task: TaskFunction<T>): Task => {
     const known = key === undefined ? undefined : tasksByKey.get(key)
     if (known !== undefined) return known
-    const created = createTask({ group, key }, task)
+    const created = createTask({ getGroups, key }, task)
     if (key === undefined) return created
     tasksByKey.set(key, created)
     const forget = (): void => void tasksByKey.delete(key)
@@ -98,24 +111,25 @@ export function createFairQueue(clock: Clock, limits: FairQueueLimits = DEFAULT_
       const caller: Caller = { deadlineMs: clock.nowMs() + timeoutMs, timeoutMs, isGone }
       opened.callers.add(caller)
       enqueue(opened, visitor)
-      if (runnerCount < parallelTasks) void runAll()
+      startFree()
       return settleInTime(clock, opened, caller) as Promise<T>
     },
   }
 }
 
 const isNever = (): boolean => false
+const listNone = (): readonly QueueGroup[] => []
 
 function createFullError(): UnavailableError {
   return new UnavailableError('too many requests are waiting')
 }
 
-function createTask<T>({ group, key }: Pick<Task, 'group' | 'key'>, task: TaskFunction<T>): Task {
+function createTask<T>({ getGroups, key }: Pick<Task, 'getGroups' | 'key'>, task: TaskFunction<T>): Task {
   const turn = {} as Pick<Task, 'start' | 'reject'>
   const result = new Promise<number>((start, reject) => Object.assign(turn, { start, reject })).then(task)
   // Each caller handles the failure.
   result.catch(() => {})
-  return { group, key, callers: new Set(), visitors: new Set(), result, ...turn, isStarted: false }
+  return { getGroups, key, callers: new Set(), visitors: new Set(), result, ...turn, isStarted: false }
 }
 
 /** Run a task for the caller with the most time left. A task without callers is dropped. */

@@ -7,6 +7,7 @@ import type { PictureWidth } from '../offers/pictures.ts'
 import { failAfter } from '../lib/with-timeout.ts'
 import { type PictureFormat, type ServedFormat, findFormat, toMediaType } from './formats.ts'
 import { countDeclaredPixels } from './measure-picture.ts'
+import { removeMetadata } from './png-chunks.ts'
 
 /** Most pixels of a picture, which limits the memory of decoding. */
 const MAX_PIXELS = 40_000_000
@@ -41,12 +42,15 @@ const READERS = ['Jpeg', 'Png', 'Nsgif', 'Webp', 'Heif'].map((name) => `VipsFore
 /** `visitor`: who waits, so that one visitor cannot block the others. */
 export type ConversionRequest = Readonly<{ width: PictureWidth; format: ServedFormat; visitor: string }>
 
+/** `mediaType`: of the original. `converted`: `null` when pictures are sent as they are. */
+export type CheckedPicture = Readonly<{ mediaType: string; converted: Buffer | null }>
+
 export type PictureConverter = Readonly<{
   /**
-   * Check that the bytes are a complete picture of an accepted format and size. Return its media type. `visitor`: who waits.
+   * Check that the bytes are a complete picture of an accepted format and size, by converting it.
    * @throws PictureError
    */
-  check(bytes: Buffer, visitor: string): Promise<string>
+  check(bytes: Buffer, request: ConversionRequest): Promise<CheckedPicture>
   /**
    * Convert a checked picture; `null`: pictures are sent as they are. `read` is called when it is the turn of the conversion.
    * @throws PictureError
@@ -79,7 +83,7 @@ export function createPictureChecker(): PictureConverter {
       const format = getFormat(bytes)
       if (format === 'avif') throw new PictureError('format')
       checkPixels(countDeclaredPixels(bytes, format) ?? 0)
-      return Promise.resolve(toMediaType(format))
+      return Promise.resolve({ mediaType: toMediaType(format), converted: null })
     },
     convert: null,
     recipe: 'original',
@@ -118,7 +122,7 @@ function createSharpConverter(createSharp: SharpModule, clock: Clock): PictureCo
     read: () => Promise<Buffer>,
     request: Omit<ConversionRequest, 'visitor'>,
   ): Promise<Buffer> => {
-    const bytes = await read()
+    const bytes = removeMetadata(await read())
     const pixels = await weighPicture(createSharp, bytes, clock)
     const run = (): Promise<Buffer> => scalePicture(createSharp(bytes, OPEN_OPTIONS), request)
     return pixels > LARGE_PIXELS ? runInTurn(largeConversions, run) : run()
@@ -134,11 +138,11 @@ function createSharpConverter(createSharp: SharpModule, clock: Clock): PictureCo
     }
   }
   return {
-    async check(bytes, visitor) {
+    async check(bytes, request) {
       const format = getFormat(bytes)
       // Only decoding shows whether the picture is complete.
-      await convert(() => Promise.resolve(bytes), { width: 96, format: 'webp', visitor })
-      return toMediaType(format)
+      const converted = await convert(() => Promise.resolve(bytes), request)
+      return { mediaType: toMediaType(format), converted }
     },
     convert,
     recipe: String(RECIPE),

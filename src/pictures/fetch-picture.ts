@@ -15,6 +15,9 @@ const MAX_PICTURE_BYTES: number = 5 * 1024 ** 2
 /** One deadline over all redirects, connections, headers and the whole body. */
 export const FETCH_TIMEOUT_MS: number = 8 * SECOND_MS
 
+/** A host must respond within this time, redirects included: one that hangs keeps a place of others. */
+export const RESPONSE_TIMEOUT_MS: number = 3 * SECOND_MS
+
 /** Connections to one host. */
 const MAX_CONNECTIONS_PER_HOST = 6
 
@@ -34,10 +37,10 @@ export type PictureFetcher = Readonly<{
 export function createPictureFetcher(clock: Clock, network: PictureNetwork): PictureFetcher {
   const agent = new Agent({
     connections: MAX_CONNECTIONS_PER_HOST,
-    headersTimeout: FETCH_TIMEOUT_MS,
+    headersTimeout: RESPONSE_TIMEOUT_MS,
     bodyTimeout: FETCH_TIMEOUT_MS,
     connect: {
-      timeout: FETCH_TIMEOUT_MS,
+      timeout: RESPONSE_TIMEOUT_MS,
       lookup: createPublicLookup(network),
       ...(network.certificateAuthorities !== undefined && { ca: network.certificateAuthorities }),
     },
@@ -51,7 +54,7 @@ export function createPictureFetcher(clock: Clock, network: PictureNetwork): Pic
         const download = await failAfter(
           { clock, timeoutMs: FETCH_TIMEOUT_MS },
           () => new PictureError('timeout'),
-          requestPicture({ agent, known, signal: controller.signal }, address),
+          requestPicture({ agent, clock, network, known, signal: controller.signal }, address),
         )
         return { etag: download.etag, lastModified: download.lastModified, body: download.body, fetchedAtMs }
       } catch (error) {
@@ -64,10 +67,20 @@ export function createPictureFetcher(clock: Clock, network: PictureNetwork): Pic
   }
 }
 
-type Task = Readonly<{ agent: Agent; known: PictureValidators | null; signal: AbortSignal }>
+type Task = Readonly<{
+  agent: Agent
+  clock: Clock
+  network: PictureNetwork
+  known: PictureValidators | null
+  signal: AbortSignal
+}>
 
 async function requestPicture(task: Task, address: string): Promise<Omit<FetchedPicture, 'fetchedAtMs'>> {
-  const response = await requestFollowingRedirects(task, address)
+  const response = await failAfter(
+    { clock: task.clock, timeoutMs: RESPONSE_TIMEOUT_MS },
+    () => new PictureError('timeout'),
+    requestFollowingRedirects(task, address),
+  )
   const { statusCode, headers } = response
   if (statusCode === 304 && hasValidator(task.known)) {
     discardBody(response)
@@ -87,12 +100,12 @@ function hasValidator(known: PictureValidators | null): known is PictureValidato
 }
 
 async function requestFollowingRedirects(
-  { agent, known, signal }: Task,
+  { agent, network, known, signal }: Task,
   address: string,
 ): Promise<Dispatcher.ResponseData> {
   let url = parseUrl(address)
   for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects += 1) {
-    if (url === undefined || !isFetchableAddress(url)) throw new PictureError('private_address')
+    if (url === undefined || !isFetchableAddress(url, network)) throw new PictureError('private_address')
     const response = await agent.request({
       origin: url.origin,
       path: `${url.pathname}${url.search}`,

@@ -1,4 +1,5 @@
 import { hash as computeHash } from 'node:crypto'
+import type { ConversionRequest } from './convert-picture.ts'
 import type { PictureValidators } from './fetch-picture.ts'
 import type { FileMeta } from './picture-files.ts'
 
@@ -8,6 +9,18 @@ export type Original = PictureValidators &
 
 export function toOriginalName(hash: string): string {
   return `${hash}.original`
+}
+
+/** Part of the name and of the ETag of a converted file. */
+export function toVersion(
+  { width, format }: Pick<ConversionRequest, 'width' | 'format'>,
+  recipe: string,
+): string {
+  return `${width}.${format}${recipe}`
+}
+
+export function toConvertedName(hash: string, digest: string, version: string): string {
+  return `${hash}.${digest}.${version}`
 }
 
 export function toEtag(digest: string, version: string): string {

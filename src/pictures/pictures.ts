@@ -10,7 +10,6 @@
  * An original older than a day is served, and revalidated in the background. If there is none, visitors get a stand-in, and the
  * server tries again after an hour.
  */
-import type { Readable } from 'node:stream'
 import { LRUCache } from 'lru-cache'
 import { type Clock, DAY_MS, MINUTE_MS, SECOND_MS, isWithin } from '../clock.ts'
 import { PictureError, UnavailableError } from '../errors.ts'
@@ -23,11 +22,20 @@ import type { Logger } from '../observability/logger.ts'
 import { toPictureHash } from '../offers/pictures.ts'
 import type { CopyStore } from '../storage/store.ts'
 import type { ConversionRequest, PictureConverter } from './convert-picture.ts'
-import { type FailingHosts, createFailingHosts } from './failing-hosts.ts'
 import { FETCH_TIMEOUT_MS, type FetchedPicture, type PictureFetcher } from './fetch-picture.ts'
 import { toMediaType } from './formats.ts'
-import { type Original, parseOriginal, toDigest, toEtag, toOriginalName } from './originals.ts'
+import {
+  type Original,
+  parseOriginal,
+  toConvertedName,
+  toDigest,
+  toEtag,
+  toOriginalName,
+  toVersion,
+} from './originals.ts'
 import type { PictureFiles } from './picture-files.ts'
+import { type PictureHosts, createPictureHosts, toHost } from './picture-hosts.ts'
+import type { PictureResponse, PictureStream } from './picture-response.ts'
 import { RememberedFailures } from './remembered-failures.ts'
 import { STAND_IN } from './stand-in.ts'
 
@@ -41,11 +49,8 @@ const MAX_ADDRESSES = 5_000
 /** Longest wait of a visitor. Fetching continues behind it. */
 const VISITOR_TIMEOUT_MS: number = 10 * SECOND_MS
 
-/**
- * Fetches at once, each with a picture in memory, and of them from one host; fetches that may wait. A page can show 60 pictures
- * at once.
- */
-const FETCH_LIMITS = { parallelTasks: 6, parallelPerGroup: 2, maxWaiting: 256, maxWaitingPerVisitor: 64 }
+/** Fetches at once, each with a picture in memory, and fetches that may wait. A page can show 60 pictures at once. */
+const FETCH_LIMITS = { parallelTasks: 6, maxWaiting: 256, maxWaitingPerVisitor: 64 }
 
 /** How long a fetch may wait and run. */
 const QUEUE_TIMEOUT_MS: number = 2 * VISITOR_TIMEOUT_MS
@@ -55,27 +60,6 @@ const NO_VISITOR = ''
 
 /** `visitor`: who waits, such as an IP address, so that one visitor cannot block the others. */
 export type PictureRequest = ConversionRequest & Readonly<{ hash: string }>
-
-/** A picture that is sent from its file. The file may have been replaced since it was found, so all data come with the stream. */
-export type PictureStream = Readonly<{
-  mediaType: string
-  etag: string
-  bodyBytes: number
-  /** The caller must read or destroy it. */
-  stream: Readable
-}>
-
-/** `open`: open the file; `undefined` when it was deleted. */
-export type PictureFileBody = Readonly<{ bodyBytes: number; open(): Promise<PictureStream | undefined> }>
-
-/** `standInSeconds`: how long clients may use a stand-in, 0: not at all; `null`: it is a picture. */
-export type PictureResponse = Readonly<{
-  body: Buffer | PictureFileBody
-  mediaType: string
-  etag: string | null
-  standInSeconds: number | null
-  cache: 'hit' | 'miss' | 'stale'
-}>
 
 export type Pictures = Readonly<{
   /** Return the hash under which a picture can be requested from now on; `undefined` for pictures of this server itself. */
@@ -115,7 +99,7 @@ export function createPictures(details: PicturesDetails): Pictures {
 }
 
 /** `address`: `null` when the stored copy cannot be read, or does not have it any more. */
-type Source = Readonly<{ hash: string; address: string | null; visitor: string }>
+type Source = ConversionRequest & Readonly<{ hash: string; address: string | null }>
 
 type Conversion = ConversionRequest & Readonly<{ hash: string; digest: string; name: string }>
 
@@ -124,7 +108,7 @@ type KnownSource = Source & Readonly<{ address: string }>
 class PictureService {
   readonly #details: PicturesDetails
   readonly #queue: ReturnType<typeof createFairQueue>
-  readonly #failingHosts: FailingHosts
+  readonly #hosts: PictureHosts
   readonly #downloads = createSingleFlight<Original>()
   readonly #conversions = createSingleFlight<Buffer>()
   readonly #addresses = new LRUCache<string, Readonly<{ address: string; asOfMs: number }>>({
@@ -139,7 +123,7 @@ class PictureService {
   constructor(details: PicturesDetails) {
     this.#details = details
     this.#queue = createFairQueue(details.clock, FETCH_LIMITS)
-    this.#failingHosts = createFailingHosts(details.clock)
+    this.#hosts = createPictureHosts(details.clock)
     this.#failures = new RememberedFailures(details.clock)
     this.#logLimiter = new LogRateLimiter(details.clock)
   }
@@ -160,7 +144,7 @@ class PictureService {
       return await failAfter(
         { clock: this.#details.clock, timeoutMs: VISITOR_TIMEOUT_MS },
         () => new PictureError('busy'),
-        this.#getPicture({ hash, address, visitor: request.visitor }, request),
+        this.#getPicture({ hash, address, ...request }),
       )
     } catch (error) {
       if (!(error instanceof PictureError)) throw error
@@ -202,13 +186,13 @@ class PictureService {
     return address
   }
 
-  async #getPicture(source: Source, request: ConversionRequest): Promise<PictureResponse> {
+  async #getPicture(source: Source): Promise<PictureResponse> {
     const stored = await this.#findOriginal(source.hash)
     const isStale = stored !== undefined && !this.#isFresh(stored)
     if (isStale) this.#revalidate(source)
     const original = stored ?? (await this.#getOriginal(source))
     const freshCache = stored === undefined ? 'miss' : 'hit'
-    const found = await this.#getBody(source, original, request)
+    const found = await this.#getBody(source, original)
     return { ...found, standInSeconds: null, cache: isStale ? 'stale' : freshCache }
   }
 
@@ -227,15 +211,15 @@ class PictureService {
     return isWithin(fetchedAtMs, ORIGINAL_FRESH_MS, this.#details.clock.nowMs())
   }
 
-  async #getBody({ hash }: Source, original: Original, request: ConversionRequest) {
-    const { files } = this.#details
+  async #getBody(source: Source, { digest }: Original) {
+    const { hash, width, format, visitor } = source
     const { convert, recipe } = await this.#getConverter()
     if (convert === null) return this.#getOriginalBody(hash, recipe)
-    const { digest } = original
-    const version = `${request.width}.${request.format}${recipe}`
-    const name = `${hash}.${digest}.${version}`
-    const body = (await files.read(name))?.body ?? (await this.#convert({ hash, digest, name, ...request }))
-    return { body, mediaType: toMediaType(request.format), etag: toEtag(digest, version) }
+    const version = toVersion(source, recipe)
+    const name = toConvertedName(hash, digest, version)
+    const stored = await this.#details.files.read(name)
+    const body = stored?.body ?? (await this.#convert({ hash, digest, name, width, format, visitor }))
+    return { body, mediaType: toMediaType(format), etag: toEtag(digest, version) }
   }
 
   /** Everything about the body comes from one file: it may have been replaced since it was found. */
@@ -274,7 +258,7 @@ class PictureService {
         const { convert } = await this.#getConverter()
         const body = await convert?.(readOriginal, request)
         if (body === undefined) throw new PictureError('busy')
-        await files.write(name, {}, body).catch((error: unknown) => this.#logFailure({ hash, error }))
+        await this.#storeConverted({ hash, name }, body)
         return body
       } catch (error) {
         this.#failures.remember(name, error)
@@ -284,16 +268,16 @@ class PictureService {
   }
 
   /** Fetch the original of a picture that is not stored. */
-  async #getOriginal({ hash, address, visitor }: Source): Promise<Original> {
-    this.#failures.check(hash)
+  async #getOriginal({ address, ...source }: Source): Promise<Original> {
+    this.#failures.check(source.hash)
     if (address === null) throw new PictureError('busy')
-    return this.#downloadOnce({ hash, address, visitor })
+    return this.#downloadOnce({ address, ...source })
   }
 
   /** Fetch a newer version in the background. A failure keeps the stored one. */
-  #revalidate({ hash, address }: Source): void {
-    if (address === null || this.#failures.has(hash)) return
-    void this.#downloadOnce({ hash, address, visitor: NO_VISITOR }).catch(() => {})
+  #revalidate({ address, ...source }: Source): void {
+    if (address === null || this.#failures.has(source.hash)) return
+    void this.#downloadOnce({ address, ...source, visitor: NO_VISITOR }).catch(() => {})
   }
 
   #downloadOnce(source: KnownSource): Promise<Original> {
@@ -304,15 +288,17 @@ class PictureService {
     })
   }
 
-  async #download({ hash, address, visitor }: KnownSource, known: Original | null): Promise<Original> {
+  async #download(source: KnownSource, known: Original | null): Promise<Original> {
+    const { hash, address, visitor } = source
     const { onFetch } = this.#details
     try {
       const host = toHost(address)
-      this.#failingHosts.check(host)
-      const place = { visitor, timeoutMs: QUEUE_TIMEOUT_MS, group: host }
+      this.#hosts.check(host)
+      const getGroups = () => this.#hosts.getGroups(host)
+      const place = { visitor, timeoutMs: QUEUE_TIMEOUT_MS, getGroups }
       return await this.#queue.run(place, async (remainingMs) => {
         if (remainingMs < FETCH_TIMEOUT_MS) throw new PictureError('busy')
-        return this.#fetchAndStore({ hash, address, visitor }, known)
+        return this.#fetchAndStore(source, known)
       })
     } catch (thrown) {
       const error = thrown instanceof UnavailableError ? new PictureError('busy') : thrown
@@ -323,9 +309,9 @@ class PictureService {
     }
   }
 
-  async #fetchAndStore({ hash, address, visitor }: KnownSource, known: Original | null): Promise<Original> {
+  async #fetchAndStore(source: KnownSource, known: Original | null): Promise<Original> {
+    const { hash, address } = source
     const { files, onFetch } = this.#details
-    const converter = await this.#getConverter()
     const name = toOriginalName(hash)
     const fetched = await this.#fetch(address, known)
     const { etag, lastModified, fetchedAtMs } = fetched
@@ -333,13 +319,7 @@ class PictureService {
     const bytes = fetched.body ?? (await this.#readVersion(name, known))
     const original = isUnchanged
       ? { ...known, fetchedAtMs }
-      : {
-          mediaType: await converter.check(bytes, visitor),
-          digest: toDigest(bytes),
-          etag,
-          lastModified,
-          fetchedAtMs,
-        }
+      : { ...(await this.#checkAndConvert(source, bytes)), etag, lastModified, fetchedAtMs }
     await files.write(name, original, bytes).catch((cause: unknown) => {
       throw new PictureError('disk', { cause })
     })
@@ -348,15 +328,38 @@ class PictureService {
     return original
   }
 
+  /** Check a new original by converting it as it was requested, so that it is decoded once. */
+  async #checkAndConvert(
+    { hash, ...source }: KnownSource,
+    bytes: Buffer,
+  ): Promise<Pick<Original, 'mediaType' | 'digest'>> {
+    const { check, recipe } = await this.#getConverter()
+    const { mediaType, converted } = await check(bytes, source)
+    const digest = toDigest(bytes)
+    if (converted !== null)
+      await this.#storeConverted(
+        { hash, name: toConvertedName(hash, digest, toVersion(source, recipe)) },
+        converted,
+      )
+    return { mediaType, digest }
+  }
+
+  /** A failure is logged only: the picture is converted again when it is requested. */
+  async #storeConverted({ hash, name }: Pick<Conversion, 'hash' | 'name'>, body: Buffer): Promise<void> {
+    await this.#details.files
+      .write(name, {}, body)
+      .catch((error: unknown) => this.#logFailure({ hash, error }))
+  }
+
   async #fetch(address: string, known: Original | null): Promise<FetchedPicture> {
     const host = toHost(address)
-    this.#failingHosts.check(host)
+    this.#hosts.check(host)
     try {
       const fetched = await this.#details.fetcher.fetch(address, known)
-      this.#failingHosts.record(host, undefined)
+      this.#hosts.record(host, undefined)
       return fetched
     } catch (error) {
-      this.#failingHosts.record(host, error instanceof PictureError ? error.failure : undefined)
+      this.#hosts.record(host, error instanceof PictureError ? error.failure : undefined)
       throw error
     }
   }
@@ -384,8 +387,4 @@ class PictureService {
       'picture failed',
     )
   }
-}
-
-function toHost(address: string): string {
-  return parseUrl(address)?.host ?? ''
 }

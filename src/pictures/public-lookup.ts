@@ -11,19 +11,28 @@ export type PictureNetwork = Readonly<{
   resolve(hostname: string): Promise<readonly LookupAddress[]>
   /** Return where to connect for an address that was checked. */
   toSocketAddress(address: LookupAddress): LookupAddress
+  /** The only port that is called: pictures must not make this server probe others. */
+  port: number
   /** Trusted certificate authorities in PEM; `undefined`: those of Node. */
   certificateAuthorities: string | undefined
 }>
 
+const HTTPS_PORT = 443
+
 export const publicNetwork: PictureNetwork = {
   resolve: (hostname) => lookup(hostname, { all: true }),
   toSocketAddress: (address) => address,
+  port: HTTPS_PORT,
   certificateAuthorities: undefined,
 }
 
-/** `true` for an `https:` address whose host is a public name or address. Its name is checked again when it is resolved. */
-export function isFetchableAddress({ protocol, username, password, hostname }: URL): boolean {
-  return protocol === 'https:' && username === '' && password === '' && isPublicHost(hostname)
+/** `true` for an `https:` address on the port of the network, with a public host. Its name is checked again when it is resolved. */
+export function isFetchableAddress(url: URL, network: Pick<PictureNetwork, 'port'>): boolean {
+  const { protocol, username, password, hostname, port } = url
+  const isExpectedPort = Number(port || HTTPS_PORT) === network.port
+  return (
+    protocol === 'https:' && username === '' && password === '' && isExpectedPort && isPublicHost(hostname)
+  )
 }
 
 /**

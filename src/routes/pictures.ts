@@ -7,7 +7,7 @@ import { findClientAddress } from '../http/client-address.ts'
 import { isEtagMatch, sendResponse } from '../http/response.ts'
 import { createCrossOriginHeaders } from '../http/security-headers.ts'
 import { PICTURE_WIDTHS } from '../offers/pictures.ts'
-import type { PictureFileBody, PictureResponse } from '../pictures/pictures.ts'
+import type { PictureFileBody, PictureResponse } from '../pictures/picture-response.ts'
 import { logResponse } from './request-log.ts'
 import { getParameter } from './requests.ts'
 

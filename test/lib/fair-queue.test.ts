@@ -6,6 +6,11 @@ import { defer } from '../helpers/defer.ts'
 
 const visitor = (name: string) => ({ visitor: name, timeoutMs: 10 })
 
+const inGroups = (...names: readonly string[]) => ({
+  ...visitor('a'),
+  getGroups: () => names.map((name) => ({ name, parallelTasks: 1 })),
+})
+
 describe('fair queue', () => {
   test('several tasks - run one at a time, alternating between visitors', async () => {
     const queue = createFairQueue(createFakeClock(0))
@@ -52,12 +57,12 @@ describe('fair queue', () => {
   })
 
   test('group with as many tasks as allowed - others go first, its next one starts when one ends', async () => {
-    const limits = { parallelTasks: 3, parallelPerGroup: 1, maxWaiting: 9, maxWaitingPerVisitor: 9 }
+    const limits = { parallelTasks: 3, maxWaiting: 9, maxWaitingPerVisitor: 9 }
     const queue = createFairQueue(createFakeClock(0), limits)
     const reads = new Map(['x1', 'x2', 'x3', 'y1', 'y2'].map((name) => [name, defer<string>()]))
     const started: string[] = []
     const tasks = [...reads].map(([name, read]) =>
-      queue.run({ ...visitor('a'), group: name.slice(0, 1) }, () => {
+      queue.run(inGroups(name.slice(0, 1)), () => {
         started.push(name)
         return read.promise
       }),
@@ -69,6 +74,52 @@ describe('fair queue', () => {
     expect(started).toEqual(['x1', 'y1', 'x2'])
     for (const [name, read] of reads) read.resolve(name)
     expect(await Promise.all(tasks)).toEqual(['x1', 'x2', 'x3', 'y1', 'y2'])
+  })
+
+  test('task of two groups - waits for both', async () => {
+    const limits = { parallelTasks: 3, maxWaiting: 9, maxWaitingPerVisitor: 9 }
+    const queue = createFairQueue(createFakeClock(0), limits)
+    const reads = new Map(['x', 'y', 'xy', 'z'].map((name) => [name, defer<string>()]))
+    const started: string[] = []
+    const tasks = [...reads].map(([name, read]) =>
+      queue.run(inGroups(...name.split('')), () => {
+        started.push(name)
+        return read.promise
+      }),
+    )
+    await setImmediate()
+    expect(started).toEqual(['x', 'y', 'z'])
+    reads.get('x')?.resolve('x')
+    await setImmediate()
+    expect(started).toHaveLength(3)
+    reads.get('y')?.resolve('y')
+    await setImmediate()
+    expect(started).toEqual(['x', 'y', 'z', 'xy'])
+    for (const [name, read] of reads) read.resolve(name)
+    await Promise.all(tasks)
+  })
+
+  test('tasks whose group gets more places - all of them start when one ends', async () => {
+    const limits = { parallelTasks: 3, maxWaiting: 9, maxWaitingPerVisitor: 9 }
+    const queue = createFairQueue(createFakeClock(0), limits)
+    const reads = Array.from({ length: 4 }, () => defer<number>())
+    let parallelTasks = 1
+    const started: number[] = []
+    const place = { ...visitor('a'), getGroups: () => [{ name: 'x', parallelTasks }] }
+    const tasks = reads.map((read, index) =>
+      queue.run(place, () => {
+        started.push(index)
+        return read.promise
+      }),
+    )
+    await setImmediate()
+    expect(started).toEqual([0])
+    parallelTasks = 9
+    reads[0]?.resolve(0)
+    await setImmediate()
+    expect(started).toEqual([0, 1, 2, 3])
+    for (const [index, read] of reads.entries()) read.resolve(index)
+    await Promise.all(tasks)
   })
 
   test('task that fails - rejects only for its caller', async () => {

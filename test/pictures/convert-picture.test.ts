@@ -5,14 +5,17 @@ import { PictureError } from '../../src/errors.ts'
 import { createPictureChecker, openPictureConverter } from '../../src/pictures/convert-picture.ts'
 import type { ServedFormat } from '../../src/pictures/formats.ts'
 import { countDeclaredPixels } from '../../src/pictures/measure-picture.ts'
+import { removeMetadata } from '../../src/pictures/png-chunks.ts'
 import { PICTURE_WIDTHS, type PictureWidth } from '../../src/offers/pictures.ts'
 import { createFakeClock } from '../helpers/fake-clock.ts'
 import { toRunCount } from '../helpers/property-runs.ts'
-import { makeAvifSize, makePicture, makePng, withAvifSize } from './picture-bytes.ts'
+import { makeAvifSize, makeChunk, makePicture, makePng, withAvifSize } from './picture-bytes.ts'
 
 const FORMATS = ['jpeg', 'png', 'webp', 'gif', 'avif'] as const
 
 const VISITOR = '192.0.2.1'
+
+const REQUEST = { width: 96, format: 'webp', visitor: VISITOR } as const
 
 const SMALL = { width: 60, height: 40 }
 
@@ -24,6 +27,11 @@ async function convert(bytes: Buffer, width: PictureWidth, format: ServedFormat 
   return (await converter.convert?.(() => Promise.resolve(bytes), request)) ?? Buffer.alloc(0)
 }
 
+/** Insert chunks after the header of a PNG. */
+function insertChunks(png: Buffer, ...chunks: readonly Buffer[]): Buffer {
+  return Buffer.concat([png.subarray(0, 33), ...chunks, png.subarray(33)])
+}
+
 async function measure(bytes: Buffer): Promise<string> {
   const { format, width, height } = await sharp(bytes).metadata()
   return `${format} ${width} x ${height}`
@@ -32,7 +40,9 @@ async function measure(bytes: Buffer): Promise<string> {
 describe('conversion', () => {
   test.each(FORMATS)('%s - is accepted, and becomes WebP', async (format) => {
     const bytes = await makePicture(format)
-    expect(await (await openConverter()).check(bytes, VISITOR)).toBe(`image/${format}`)
+    expect(await (await openConverter()).check(bytes, REQUEST)).toMatchObject({
+      mediaType: `image/${format}`,
+    })
     expect(await measure(await convert(bytes, 96))).toBe('webp 96 x 72')
   })
 
@@ -101,9 +111,34 @@ describe('conversion', () => {
     expect(await measure(await convert(bytes, 96))).toBe('webp 9 x 9')
   })
 
+  test('PNG with chunks that are not needed to show it - the decoder does not get them', async () => {
+    const bytes = makePng(8, 8)
+    const isRefused = sharp(insertChunks(bytes, makeChunk('ABCD', Buffer.alloc(9)))).metadata()
+    await expect(isRefused).rejects.toThrow('corrupt header')
+    const text = Buffer.from('comment\0\0text')
+    const chunks = ['ABCD', 'zTXt', 'iTXt', 'tEXt', 'acTL'].map((type) => makeChunk(type, text))
+    const changed = insertChunks(bytes, ...chunks)
+    expect(removeMetadata(changed)).toEqual(bytes)
+    expect(await (await openConverter()).check(changed, REQUEST)).toMatchObject({ mediaType: 'image/png' })
+  })
+
+  test('PNG with a colour profile, gamma and transparency - keeps them', async () => {
+    const names = ['gAMA', 'cHRM', 'sRGB', 'iCCP', 'cICP', 'tRNS', 'eXIf']
+    const bytes = insertChunks(makePng(8, 8), ...names.map((name) => makeChunk(name, Buffer.alloc(5))))
+    expect(removeMetadata(bytes)).toBe(bytes)
+  })
+
+  test('PNG that ends in a chunk - its start is kept', () => {
+    const bytes = insertChunks(makePng(8, 8), makeChunk('zTXt', Buffer.alloc(100)))
+    for (const length of [8, 20, 33, 40, 60, 140])
+      expect(removeMetadata(bytes.subarray(0, length))).toEqual(
+        bytes.subarray(0, 33 < length && length <= 40 ? length : Math.min(length, 33)),
+      )
+  })
+
   test('40 megapixels - are accepted', async () => {
     const bytes = makePng(8_000, 5_000)
-    expect(await (await openConverter()).check(bytes, VISITOR)).toBe('image/png')
+    expect(await (await openConverter()).check(bytes, REQUEST)).toMatchObject({ mediaType: 'image/png' })
   })
 
   test('many at once - one reads its original only when it is its turn', async () => {
@@ -153,8 +188,8 @@ describe('conversion', () => {
     const message = 'timeout: 19% complete\nVipsImage: killed for image "temp-36"'
     vi.spyOn(sharp.prototype, 'toBuffer').mockRejectedValueOnce(new Error(message))
     const bytes = makePng(8, 8)
-    await expect(converter.check(bytes, VISITOR)).rejects.toMatchObject({ failure: 'busy' })
-    expect(await converter.check(bytes, VISITOR)).toBe('image/png')
+    await expect(converter.check(bytes, REQUEST)).rejects.toMatchObject({ failure: 'busy' })
+    expect(await converter.check(bytes, REQUEST)).toMatchObject({ mediaType: 'image/png' })
   })
 
   test('readers of vector formats and documents - are blocked in the whole process', async () => {
@@ -167,7 +202,9 @@ describe('conversion', () => {
 
 describe('header', () => {
   test.each(['jpeg', 'png', 'webp', 'gif'] as const)('%s - is accepted without sharp', async (format) => {
-    expect(await createPictureChecker().check(await makePicture(format), VISITOR)).toBe(`image/${format}`)
+    expect(await createPictureChecker().check(await makePicture(format), REQUEST)).toMatchObject({
+      mediaType: `image/${format}`,
+    })
   })
 
   test('lossless and extended WebP - are accepted without sharp', async () => {
@@ -179,18 +216,18 @@ describe('header', () => {
         .webp()
         .toBuffer(),
     ])
-      expect(await createPictureChecker().check(bytes, VISITOR)).toBe('image/webp')
+      expect(await createPictureChecker().check(bytes, REQUEST)).toMatchObject({ mediaType: 'image/webp' })
   })
 
   test('JPEG with large segments before its size - is accepted without sharp', async () => {
     const jpeg = await makePicture('jpeg')
     const segment = Buffer.concat([Buffer.from([0xff, 0xff, 0xe1, 0xff, 0xff]), Buffer.alloc(65_533)])
     const bytes = Buffer.concat([jpeg.subarray(0, 2), ...Array<Buffer>(50).fill(segment), jpeg.subarray(2)])
-    expect(await createPictureChecker().check(bytes, VISITOR)).toBe('image/jpeg')
+    expect(await createPictureChecker().check(bytes, REQUEST)).toMatchObject({ mediaType: 'image/jpeg' })
   })
 
   test('AVIF - is refused without sharp, because its size cannot be trusted', async () => {
-    await expect(createPictureChecker().check(await makePicture('avif'), VISITOR)).rejects.toMatchObject({
+    await expect(createPictureChecker().check(await makePicture('avif'), REQUEST)).rejects.toMatchObject({
       failure: 'format',
     })
   })
@@ -200,20 +237,20 @@ describe('header', () => {
       'AAAAGGZ0eXBhdmlmAAAAAGF2aWZtaWYxAAAAMG1ldGEAAAAAAAAAJGlwcnAAAAAcaXBjbwAAAABpc3BlAAAAAAAAAEAAAABA',
       'base64',
     )
-    await expect((await openConverter()).check(bytes, VISITOR)).rejects.toMatchObject({ failure: 'damaged' })
-    await expect(createPictureChecker().check(bytes, VISITOR)).rejects.toMatchObject({ failure: 'format' })
+    await expect((await openConverter()).check(bytes, REQUEST)).rejects.toMatchObject({ failure: 'damaged' })
+    await expect(createPictureChecker().check(bytes, REQUEST)).rejects.toMatchObject({ failure: 'format' })
   })
 
   test('AVIF that crops a large picture - the large size counts', async () => {
     const bytes = Buffer.concat([withAvifSize(await makePicture('avif'), 64), makeAvifSize(65_535)])
-    await expect((await openConverter()).check(bytes, VISITOR)).rejects.toMatchObject({
+    await expect((await openConverter()).check(bytes, REQUEST)).rejects.toMatchObject({
       failure: 'too_many_pixels',
     })
   })
 
   test('AVIF with very many sizes - is refused', async () => {
     const bytes = Buffer.concat([await makePicture('avif'), ...Array<Buffer>(1_001).fill(makeAvifSize(1))])
-    await expect((await openConverter()).check(bytes, VISITOR)).rejects.toMatchObject({
+    await expect((await openConverter()).check(bytes, REQUEST)).rejects.toMatchObject({
       failure: 'too_many_pixels',
     })
   })
@@ -227,7 +264,7 @@ describe('header', () => {
     const before = performance.now()
     expect(countDeclaredPixels(bytes, 'jpeg')).toBeUndefined()
     expect(performance.now() - before).toBeLessThan(50)
-    await expect(createPictureChecker().check(bytes, VISITOR)).rejects.toMatchObject({ failure: 'damaged' })
+    await expect(createPictureChecker().check(bytes, REQUEST)).rejects.toMatchObject({ failure: 'damaged' })
   })
 })
 
@@ -263,8 +300,9 @@ describe.each([
     await fc.assert(
       fc.asyncProperty(arbitraryChanges, async ({ format, changes, keptShare }) => {
         const bytes = changeBytes(pictures.get(format) ?? Buffer.alloc(0), changes, keptShare)
-        const outcome = await converter.check(bytes, VISITOR).catch((error: unknown) => error)
-        expect(typeof outcome === 'string' || outcome instanceof PictureError, String(outcome)).toBe(true)
+        const outcome = await converter.check(bytes, REQUEST).catch((error: Error) => error)
+        const isExpected = !(outcome instanceof Error) || outcome instanceof PictureError
+        expect(isExpected, JSON.stringify(outcome)).toBe(true)
       }),
       { numRuns: toRunCount(runs) },
     )

@@ -233,6 +233,8 @@ const PRIVATE_TARGETS = [
   'https://metadata.google.internal/computeMetadata/v1/',
   'https://printer.local:{port}/secret',
   'https://router:{port}/secret',
+  'https://pictures.example/secret',
+  'https://pictures.example:22/secret',
   'https://user:password@pictures.example:{port}/secret',
   'https://user@pictures.example:{port}/secret',
   '//127.0.0.1:{port}/secret',

@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest'
-import { MINUTE_MS } from '../../src/clock.ts'
-import { FETCH_TIMEOUT_MS } from '../../src/pictures/fetch-picture.ts'
+import { MINUTE_MS, SECOND_MS } from '../../src/clock.ts'
+import { FETCH_TIMEOUT_MS, RESPONSE_TIMEOUT_MS } from '../../src/pictures/fetch-picture.ts'
 import { setUpOnce } from '../helpers/cleanup.ts'
 import { makeHostilePictures } from './hostile-pictures.ts'
 import {
@@ -119,6 +119,8 @@ describe('names that resolve to private addresses', () => {
     ['https://localhost/a.png'],
     ['https://user:password@pictures.example/a.png'],
     ['http://pictures.example/a.png'],
+    ['https://pictures.example/a.png'],
+    ['https://pictures.example:22/a.png'],
     ['file:///etc/passwd'],
     ['not an address'],
   ])('%s as the address of a picture - is not even resolved', async (address) => {
@@ -173,16 +175,39 @@ describe('names that resolve to private addresses', () => {
   })
 })
 
+/** Let one visitor request 40 pictures of 20 hosts that never respond. `known`: hosts that responded before. */
+async function startHanging(toName: (index: number) => string, known: readonly string[] = []) {
+  const app = await startPictureApp({ settings: { VITRINE_TRUST_PROXY: 'true' } })
+  const { host, harness } = app
+  const good = sendBody(await makePicture('png'))
+  const request = (visitor: string, hostname: string, path = '/good.png') =>
+    app.request(`https://${hostname}:${host.port}${path}`, 320, { 'x-forwarded-for': visitor })
+  for (const path of ['/good.png', '/other.png']) host.serve(path, good)
+  for (const hostname of known) await request('192.0.2.2', hostname)
+  const hanging = Array.from({ length: 40 }, (_, index) => {
+    host.setAddresses(toName(index % 20), () => new Promise(() => {}))
+    return request('192.0.2.1', toName(index % 20), `/${index}.png`)
+  })
+  // Each waits for its place and for the end of the visitor's patience.
+  await vi.waitFor(() => expect(harness.clock.pendingWaits).toBeGreaterThanOrEqual(2 * hanging.length))
+  const finish = async (): Promise<void> => {
+    harness.clock.advance(10 * SECOND_MS)
+    await Promise.all(hanging)
+  }
+  return { app, request, finish }
+}
+
 const fail: Handler = ({ socket }) => void socket.destroy()
 
 describe('slow hosts', () => {
   test.each([
-    ['no headers', () => {}],
+    ['no headers', RESPONSE_TIMEOUT_MS, () => {}],
     [
       'a body that trickles',
+      FETCH_TIMEOUT_MS,
       (_request: unknown, response: { write(text: string): void }) => response.write('\x89PNG'),
     ],
-  ])('%s - stand-in after the deadline, and the connection is closed', async (_name, handler) => {
+  ])('%s - stand-in after the deadline, and the connection is closed', async (_name, timeoutMs, handler) => {
     const app = await startPictureApp()
     let isClosed = false
     const address = app.host.serve('/slow.png', (request, response) => {
@@ -191,7 +216,7 @@ describe('slow hosts', () => {
     })
     const pending = app.request(address)
     await vi.waitFor(() => expect(app.host.requests).toHaveLength(1))
-    app.harness.clock.advance(FETCH_TIMEOUT_MS)
+    app.harness.clock.advance(timeoutMs)
     expect(describeResponse(await pending)).toBe(REMEMBERED_STAND_IN)
     await vi.waitFor(() => expect(isClosed).toBe(true))
     expect(app.host.requests).toHaveLength(1)
@@ -206,10 +231,10 @@ describe('slow hosts', () => {
     for (const response of pending)
       void response.then((found) => (busy += Number(describeResponse(found) === PASSING_STAND_IN)))
     await vi.waitFor(() => expect([host.requests.length, busy]).toEqual([2, 14]))
-    harness.clock.advance(FETCH_TIMEOUT_MS)
+    harness.clock.advance(RESPONSE_TIMEOUT_MS)
     await vi.waitFor(() => expect(host.requests).toHaveLength(4))
     // Visitors wait for ten seconds at most.
-    harness.clock.advance(FETCH_TIMEOUT_MS)
+    harness.clock.advance(10 * SECOND_MS - RESPONSE_TIMEOUT_MS)
     expect(new Set((await Promise.all(pending)).map(describeResponse))).toEqual(
       new Set([REMEMBERED_STAND_IN, PASSING_STAND_IN]),
     )
@@ -226,6 +251,28 @@ describe('slow hosts', () => {
     app.harness.clock.advance(FETCH_TIMEOUT_MS)
     app.harness.clock.advance(FETCH_TIMEOUT_MS)
     await Promise.all(slow)
+  })
+
+  test('20 hosts of one domain that never respond - use two places, and new hosts are fetched at once', async () => {
+    const { app, request, finish } = await startHanging((index) => `h${index}.hang.example`)
+    await vi.waitFor(() => expect(app.host.resolved).toHaveLength(2))
+    expect(describeResponse(await request('192.0.2.2', 'cdn.example'))).toBe(SHOWN_WEBP)
+    expect(app.host.resolved).toHaveLength(3)
+    await finish()
+  })
+
+  test('20 hosts of as many domains that never respond - use three places, and known hosts are fetched at once', async () => {
+    const { app, request, finish } = await startHanging((index) => `h${index}.example`, [HOSTNAME])
+    const { host, harness } = app
+    await vi.waitFor(() => expect(host.resolved).toHaveLength(1 + 3))
+    expect(describeResponse(await request('192.0.2.2', HOSTNAME, '/other.png'))).toBe(SHOWN_WEBP)
+    const waits = harness.clock.pendingWaits
+    const unknown = request('192.0.2.2', 'cdn.example')
+    await vi.waitFor(() => expect(harness.clock.pendingWaits).toBeGreaterThan(waits))
+    expect(host.resolved).toHaveLength(1 + 3)
+    harness.clock.advance(RESPONSE_TIMEOUT_MS)
+    expect(describeResponse(await unknown)).toBe(SHOWN_WEBP)
+    await finish()
   })
 
   test('host that fails three times in a row - its pictures get a stand-in at once, for a minute', async () => {

@@ -1,11 +1,12 @@
 import { readFile, readdir, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import sharp from 'sharp'
 import request from 'supertest'
 import { describe, expect, test, vi } from 'vitest'
 import { type Clock, DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/clock.ts'
 import { toPictureHash } from '../../src/offers/pictures.ts'
 import { type PictureConverter, openPictureConverter } from '../../src/pictures/convert-picture.ts'
-import type { PictureFileBody } from '../../src/pictures/pictures.ts'
+import type { PictureFileBody } from '../../src/pictures/picture-response.ts'
 import {
   PASSING_STAND_IN,
   type PictureApp,
@@ -43,6 +44,27 @@ describe('originals', () => {
     )
     expect(new Set(kinds)).toEqual(new Set([SHOWN_WEBP]))
     expect(app.host.requests).toEqual(['/lamp.jpg'])
+  })
+
+  test('picture that is not stored - is decoded once, for its check and the width', async () => {
+    const app = await startPictureApp()
+    const decode = vi.spyOn(sharp.prototype, 'toBuffer')
+    const address = app.host.serve('/lamp.jpg', sendBody(jpeg))
+    expect(describeResponse(await app.request(address, 480))).toBe(SHOWN_WEBP)
+    expect(decode).toHaveBeenCalledTimes(1)
+    decode.mockRestore()
+  })
+
+  test('burst of 300 visitors for one picture - it is fetched and converted once, and all see it', async () => {
+    const app = await startPictureApp({ settings: { VITRINE_TRUST_PROXY: 'true' } })
+    const decode = vi.spyOn(sharp.prototype, 'toBuffer')
+    const address = app.host.serve('/lamp.jpg', sendBody(jpeg))
+    const responses = Array.from({ length: 300 }, (_, index) =>
+      app.request(address, 320, { 'x-forwarded-for': `192.0.2.${index % 256}` }),
+    )
+    expect(new Set((await Promise.all(responses)).map(describeResponse))).toEqual(new Set([SHOWN_WEBP]))
+    expect([app.host.requests.length, decode.mock.calls.length]).toEqual([1, 1])
+    decode.mockRestore()
   })
 
   test('three redirects - are followed, four are not', async () => {
@@ -210,15 +232,16 @@ describe('originals', () => {
       over: { openConverter: (clock) => openReplacingConverter(clock, () => replaceOriginal(app)) },
     })
     const address = app.host.serve('/lamp.jpg', sendBody(jpeg))
-    expect(describeResponse(await app.request(address))).toBe(PASSING_STAND_IN)
-    expect(await readdir(getFolder(app))).toHaveLength(1)
+    expect(describeResponse(await app.request(address, 96))).toBe(SHOWN_WEBP)
+    expect(describeResponse(await app.request(address, 320))).toBe(PASSING_STAND_IN)
+    expect(await readdir(getFolder(app))).toHaveLength(2)
   })
 })
 
-/** Replace the data of the only file, as another process that has stored a new version. */
+/** Replace the data of the only original, as another process that has stored a new version. */
 async function replaceOriginal(app: PictureApp): Promise<void> {
-  const [name = ''] = await readdir(getFolder(app))
-  const path = join(getFolder(app), name)
+  const name = (await readdir(getFolder(app))).find((file) => file.endsWith('.original'))
+  const path = join(getFolder(app), name ?? '')
   const text = await readFile(path, 'latin1')
   await writeFile(path, text.replace(/"digest":"[0-9a-f]{16}"/, '"digest":"0123456789abcdef"'), 'latin1')
 }

@@ -34,7 +34,8 @@ export function makePng(
   ])
 }
 
-function makeChunk(type: string, data: Buffer): Buffer {
+/** Make a chunk of a PNG. */
+export function makeChunk(type: string, data: Buffer): Buffer {
   const content = Buffer.concat([Buffer.from(type), data])
   const chunk = Buffer.alloc(data.length + 12)
   chunk.writeUInt32BE(data.length, 0)

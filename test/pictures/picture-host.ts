@@ -15,6 +15,8 @@ export const PUBLIC_ADDRESS: LookupAddress = { address: '93.184.216.34', family:
 
 export type Handler = (request: IncomingMessage, response: ServerResponse) => void
 
+type Resolve = () => readonly LookupAddress[] | Promise<readonly LookupAddress[]>
+
 /** A public host of pictures: a local https server, and a network in which its names are public. */
 export type PictureHost = Readonly<{
   network: PictureNetwork
@@ -22,7 +24,7 @@ export type PictureHost = Readonly<{
   /** Respond to a path; return its address. */
   serve(path: string, handler: Handler): string
   /** Set what a name resolves to. */
-  setAddresses(hostname: string, resolve: () => readonly LookupAddress[]): void
+  setAddresses(hostname: string, resolve: Resolve): void
   /** Paths that were requested, in order. */
   requests: string[]
   /** Names that were resolved, and addresses that were checked before connecting to one of them. */
@@ -39,7 +41,7 @@ const certificate = makeCertificate(HOSTNAMES)
 
 export async function startPictureHost(): Promise<PictureHost> {
   const handlers = new Map<string, Handler>()
-  const names = new Map<string, () => readonly LookupAddress[]>()
+  const names = new Map<string, Resolve>()
   const requests: string[] = []
   const resolved: string[] = []
   const checked: string[] = []
@@ -62,14 +64,15 @@ export async function startPictureHost(): Promise<PictureHost> {
     resolved,
     checked,
     network: {
-      resolve(hostname) {
+      async resolve(hostname) {
         resolved.push(hostname)
-        return Promise.resolve(names.get(hostname)?.() ?? [PUBLIC_ADDRESS])
+        return (await names.get(hostname)?.()) ?? [PUBLIC_ADDRESS]
       },
       toSocketAddress({ address }) {
         checked.push(address)
         return { address: '127.0.0.1', family: 4 }
       },
+      port,
       certificateAuthorities: certificate.cert,
     },
     serve(path, handler) {
