@@ -15,13 +15,15 @@ import {
 } from './counts.ts'
 import type { ClickCountsTable, CopyTables, CountDaysTable, WidgetCountsTable } from './schema.ts'
 import { execute } from './statements.ts'
+import { type SubSightings, createSubSightings } from './sub-sightings.ts'
 
 /** Days of counts that are kept. */
 export const KEPT_COUNT_DAYS = 100
 
 /**
  * Bounds of a channel on one day: its sub-ids, and the rows with a sub-id in each table. Counts beyond lose their sub-id. New
- * sub-ids, which no box had on an earlier day, have a share only: invented ones must not displace those of the pages.
+ * sub-ids, which no box had on an earlier day, have a share only, and half of it until they are confirmed (`SubSightings`):
+ * invented ones must not displace those of the pages.
  */
 export type CountBounds = Readonly<Record<'maxSubs' | 'maxSubRows' | 'maxNewSubs' | 'maxNewSubRows', number>>
 
@@ -31,6 +33,9 @@ const COUNT_BOUNDS: CountBounds = {
   maxNewSubs: 2_000,
   maxNewSubRows: 20_000,
 }
+
+/** Part of the share of new sub-ids that those have which are not confirmed. */
+const UNCONFIRMED_PART = 0.5
 
 /** Rows of each table that are deleted together: SQLite delays visitors meanwhile. */
 const PRUNED_ROWS = 500
@@ -77,17 +82,21 @@ export function createCountWriter(
   { clock, bounds = COUNT_BOUNDS }: Readonly<{ clock: Clock; bounds?: CountBounds }>,
 ): (counts: Counts) => Promise<number> {
   const prune = createPruning(writer, clock)
+  const sightings = createSubSightings(clock)
   return async (counts) => {
     await prune()
     // One transaction, so that a failed one adds nothing. Only a commit whose confirmation is lost is counted twice.
     const work = async (transaction: Transaction<CopyTables>): Promise<number> => {
       let movedCount = 0
-      for (const day of groupByDay(counts)) movedCount += await addDay(transaction, catalog, { day, bounds })
+      for (const day of groupByDay(counts))
+        movedCount += await addDay(transaction, catalog, { day, bounds, sightings })
       return movedCount
     }
     return transact(writer, work, 'read committed')
   }
 }
+
+type AdmissionRules = Readonly<{ bounds: CountBounds; sightings: SubSightings }>
 
 /** The counts of a channel on one day. */
 type DayCounts = Readonly<{ channelId: string; day: number; widgets: WidgetCount[]; clicks: ClickCount[] }>
@@ -110,7 +119,7 @@ function groupByDay({ widgets, clicks }: Counts): readonly DayCounts[] {
 async function addDay(
   transaction: Transaction<CopyTables>,
   catalog: string,
-  { day: { channelId, day, widgets, clicks }, bounds }: Readonly<{ day: DayCounts; bounds: CountBounds }>,
+  { day: { channelId, day, widgets, clicks }, ...rules }: Readonly<{ day: DayCounts }> & AdmissionRules,
 ): Promise<number> {
   const statement = 'select id from copies where catalog = ? and channel_id = ?'
   const [copy] = await execute<{ id: number }>(transaction, statement, [catalog, channelId])
@@ -125,7 +134,11 @@ async function addDay(
   const clickRows = clicks.filter(isKnown).map((count) => toClickRow(key, count))
   if (widgetRows.length + clickRows.length === 0) return 0
   const totals = await lockDay(transaction, key)
-  const admission = await openAdmission(transaction, { rows: [...widgetRows, ...clickRows], totals, bounds })
+  const admission = await openAdmission(transaction, {
+    rows: [...widgetRows, ...clickRows],
+    totals,
+    ...rules,
+  })
   const movedWidgets = await addRows(transaction, WIDGETS, { rows: widgetRows, admission })
   const movedClicks = await addRows(transaction, CLICKS, { rows: clickRows, admission })
   await saveTotals(transaction, admission.totals)
@@ -193,22 +206,26 @@ type Admission = Readonly<{ admit(table: CountTable, row: CountRow): boolean; to
 
 async function openAdmission(
   transaction: Transaction<CopyTables>,
-  details: Readonly<{ rows: readonly CountRow[]; totals: CountDaysTable; bounds: CountBounds }>,
+  details: Readonly<{ rows: readonly CountRow[]; totals: CountDaysTable }> & AdmissionRules,
 ): Promise<Admission> {
-  const { bounds } = details
+  const { bounds, sightings } = details
   const totals = { ...details.totals }
   const subs = new Set(details.rows.map(({ sub }) => sub))
   subs.delete('')
   const { rows } = await selectKnownSubs(transaction, totals, [...subs]).execute(transaction)
   const subsOfDay = new Set(rows.flatMap(({ sub, is_of_day: isOfDay }) => (isOfDay === 1 ? sub : [])))
   const earlierSubs = new Set(rows.flatMap(({ sub, is_earlier: isEarlier }) => (isEarlier === 1 ? sub : [])))
+  const newSubs = [...subs].filter((sub) => !earlierSubs.has(sub))
+  const unconfirmedSubs = new Set(newSubs.filter((sub) => !sightings.record(totals.copy_id, totals.day, sub)))
   return {
     totals,
     admit({ name }, { sub }) {
       const limits = listLimits(name, bounds).filter(
         ({ isOfNew, isOfSubs }) => !(isOfNew && earlierSubs.has(sub)) && !(isOfSubs && subsOfDay.has(sub)),
       )
-      if (limits.some(({ column, max }) => totals[column] >= max)) return false
+      const part = unconfirmedSubs.has(sub) ? UNCONFIRMED_PART : 1
+      if (limits.some(({ column, max, isOfNew }) => totals[column] >= max * (isOfNew ? part : 1)))
+        return false
       for (const { column } of limits) totals[column] += 1
       subsOfDay.add(sub)
       return true

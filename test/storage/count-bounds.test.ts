@@ -1,4 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest'
+import { MINUTE_MS } from '../../src/clock.ts'
 import { toDay } from '../../src/offers/price-history.ts'
 import { openCopyDatabase } from '../../src/storage/copy-database.ts'
 import type { WidgetCount } from '../../src/storage/counts.ts'
@@ -12,7 +13,7 @@ import { CHANNEL, walkAll } from './conformance/subject.ts'
 
 const TODAY = toDay(NOON_MS)
 
-const ROOM: CountBounds = { maxSubs: 10, maxSubRows: 10, maxNewSubs: 10, maxNewSubRows: 10 }
+const ROOM: CountBounds = { maxSubs: 10, maxSubRows: 10, maxNewSubs: 20, maxNewSubRows: 20 }
 
 function makeCount(index: number, sub: string, day = TODAY): WidgetCount {
   return { channelId: CHANNEL, day, gtin: toGtin(index), sub, shown: 0, hidden: 2, unavailable: 1 }
@@ -31,7 +32,11 @@ async function openCounts(bounds: Partial<CountBounds>) {
   })
   await walkAll(store, [makeProduct({ gtin: toGtin(1) }), makeProduct({ gtin: toGtin(2) })], NOON_MS)
   const addCounts = createCountWriter(writer, 'c', { clock, bounds: Object.assign({}, ROOM, bounds) })
-  return { store, addWidgets: (...widgets: readonly WidgetCount[]) => addCounts({ widgets, clicks: [] }) }
+  return {
+    store,
+    clock,
+    addWidgets: (...widgets: readonly WidgetCount[]) => addCounts({ widgets, clicks: [] }),
+  }
 }
 
 test('more rows than a day has room for - the rest is added without a sub-id; known rows go on', async () => {
@@ -50,15 +55,35 @@ test('more rows than a day has room for - the rest is added without a sub-id; kn
 })
 
 test('more rows of new sub-ids than their share - those of earlier days have the rest of the day', async () => {
-  const { addWidgets } = await openCounts({ maxSubRows: 4, maxNewSubRows: 2 })
+  const { addWidgets } = await openCounts({ maxSubRows: 4, maxNewSubRows: 4 })
   await addWidgets(makeCount(1, 'article', TODAY - 1))
   expect(await addWidgets(makeCount(1, 'a'), makeCount(2, 'a'), makeCount(1, 'b'))).toBe(3)
   expect(await addWidgets(makeCount(1, 'article'), makeCount(2, 'article'))).toBe(0)
 })
 
 test('more sub-ids of earlier days than a day has room for - the rest is added without a sub-id', async () => {
-  const { addWidgets } = await openCounts({ maxSubs: 2, maxNewSubs: 1 })
+  const { addWidgets } = await openCounts({ maxSubs: 2, maxNewSubs: 2 })
   const subs = ['a', 'b', 'c']
   for (const [index, sub] of subs.entries()) await addWidgets(makeCount(1, sub, TODAY - 1 - index))
   expect(await addWidgets(...subs.map((sub) => makeCount(1, sub)), makeCount(2, 'a'))).toBe(3)
+})
+
+test('half of the share of new sub-ids is used up - only those counted in three different minutes have the rest', async () => {
+  const { clock, addWidgets } = await openCounts({ maxSubs: 99, maxSubRows: 99, maxNewSubRows: 8 })
+  const addRoundUp = (sub: string): Promise<number> => addWidgets(makeCount(1, sub), makeCount(2, sub))
+  expect([await addRoundUp('invented-1'), await addRoundUp('invented-2')]).toEqual([0, 0])
+  const lost = { article: [0], invented: [0] }
+  for (let minute = 0; minute < 4; minute += 1) {
+    lost.article.push((await addRoundUp('article')) + (await addRoundUp('article')))
+    lost.invented.push(await addRoundUp(`invented-of-${minute}`))
+    clock.advance(MINUTE_MS)
+  }
+  expect(lost).toEqual({ article: [0, 12, 12, 0, 0], invented: [0, 6, 6, 6, 6] })
+  for (let minute = 0; minute < 3; minute += 1) {
+    await addRoundUp('article-2')
+    lost.article.push(await addRoundUp('article-3'))
+    clock.advance(MINUTE_MS)
+  }
+  expect(lost.article.slice(5)).toEqual([6, 6, 6])
+  expect(await addRoundUp('article')).toBe(0)
 })
