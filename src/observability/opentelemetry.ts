@@ -38,6 +38,9 @@ const FLUSH_TIMEOUT_MS: number = SECOND_MS
 /** Load balancers and containers send these requests every few seconds. */
 const HEALTH_PATHS: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics'])
 
+/** Longest text of an attribute: a visitor can request an address of 8,000 characters. */
+const MAX_ATTRIBUTE_CHARACTERS = 256
+
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'PATCH', 'DELETE'])
 
 /** Start the library, which reads its own settings from `process.env`. This file is bundled with it and loaded only then. */
@@ -51,6 +54,7 @@ export function createTracing({ clock, logger }: TracingOptions, protocol: Trace
   const provider = new BasicTracerProvider({
     resource: createResource(),
     spanProcessors: [new BatchSpanProcessor(exporter)],
+    spanLimits: { attributeValueLengthLimit: MAX_ATTRIBUTE_CHARACTERS },
   })
   // From here on, the library would report every failed export and every dropped span.
   diag.disable()

@@ -201,6 +201,14 @@ describe('a request', () => {
     expect(collector.text()).not.toMatch(/marked|192\.0\.2\.77/)
   })
 
+  it('long address of a visitor - is cut in the trace', async () => {
+    const { app, collector, tracing } = await startTraced()
+    await fetchPath({ app }, `/nonsense/${'x'.repeat(4_000)}`)
+    const [span] = await collectSpans(tracing, collector)
+    expect(span?.attributes['url.path']).toBe(`/nonsense/${'x'.repeat(4_000)}`.slice(0, 256))
+    expect(collector.text()).not.toContain('x'.repeat(257))
+  })
+
   it('health checks - are not traced', async () => {
     const { app, collector, tracing } = await startTraced()
     for (const path of ['/healthz', '/readyz?x', '/metrics']) await fetchPath({ app }, path)
