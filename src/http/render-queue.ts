@@ -4,7 +4,7 @@ import { type Visitor, createFairQueue } from '../lib/fair-queue.ts'
 import { type BodyForm, type WidgetBodies, createBody, findBody } from './response-cache.ts'
 
 /** Two, so that one can be rendered while the other is compressed. Waiting ones hold their data: a grid of 60 deals has 100 kB. */
-const RENDER_LIMITS = { parallelTasks: 2, maxWaiting: 256, maxWaitingPerVisitor: 192 }
+const RENDER_LIMITS = { parallelTasks: 2, maxWaiting: 512, maxWaitingPerVisitor: 384 }
 
 /** Runs the work of responses that are not cached: rendering and compression. */
 export type RenderQueue = Readonly<{

@@ -66,7 +66,6 @@ export function createFairQueue(clock: Clock, limits: FairQueueLimits = DEFAULT_
   let runningCount = 0
   const start = async (task: Task): Promise<void> => {
     const groups = task.getGroups()
-    runningCount += 1
     changeRunning(groups, 1)
     await runTask(task, clock)
     changeRunning(groups, -1)
@@ -77,6 +76,7 @@ export function createFairQueue(clock: Clock, limits: FairQueueLimits = DEFAULT_
     while (runningCount < parallelTasks) {
       const next = waiting.take(isFree)
       if (next === undefined) return
+      runningCount += 1
       void start(next)
     }
   }

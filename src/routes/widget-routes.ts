@@ -270,7 +270,9 @@ function createPreparer(
       return known?.digest === digest ? known.bodies : undefined
     }
     const getBodies = (): WidgetBodies => findBodies() ?? renderBodies(details, widget)
-    return { cached: response, digest, findBodies, getBodies, status, kind }
+    const isEmpty = !isShown && !details.isCompressed
+    // An empty body is made at once, so it never waits.
+    return { cached: response, digest, findBodies: isEmpty ? getBodies : findBodies, getBodies, status, kind }
   }
 }
 
