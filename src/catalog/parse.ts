@@ -16,7 +16,7 @@ import {
   wireProductPageSchema,
   wireProductSchema,
 } from './contract.ts'
-import { limitOffers } from './offer-limits.ts'
+import { limitOffers } from '../offers/offer-limits.ts'
 
 /** Longer titles, in UTF-16 units, come from broken feeds and are cut. */
 const MAX_TITLE_CHARACTERS = 300

@@ -7,7 +7,6 @@ export type SkimmedPage = Readonly<{ gtin: string | undefined; nextCursor: strin
 const MAX_TEXT_BYTES: number = 16 * 1024
 
 const [QUOTE, BACKSLASH, COLON, COMMA] = [0x22, 0x5c, 0x3a, 0x2c] as const
-/** `{`, `[` and `}`, `]` differ by these bits only. */
 const [OPEN_BRACE, OPEN_BRACKET, CLOSE_BRACE, CLOSE_BRACKET] = [0x7b, 0x5b, 0x7d, 0x5d] as const
 
 /** Depth of the page's own properties, and of those of its products. */
@@ -19,117 +18,115 @@ const PRODUCT_DEPTH = 3
  * @throws CatalogTooLargeError when it has several products; CatalogInvalidError when it is not a page
  */
 export async function skimPage(chunks: AsyncIterable<Buffer>): Promise<SkimmedPage> {
-  const scan = createScan()
+  const scan = new PageScan()
   for await (const chunk of chunks) scan.push(chunk)
   return scan.end()
 }
 
-/** Scan JSON byte by byte: only the texts at two depths are kept. */
-function createScan() {
-  let depth = 0
-  let isInText = false
-  let isEscaped = false
-  let isValue = false
+/** Scans JSON byte by byte. Only names at two depths and two values are kept. */
+class PageScan {
+  #depth = 0
+  #isInText = false
+  #isEscaped = false
+  #isValue = false
   /** Bytes of the current text; `undefined`: it is not kept. */
-  let textBytes: number[] | undefined
-  /** The last property at the current kept depth, and the property of the page that contains it. */
-  let key = ''
-  let pageKey = ''
-  let products = 0
-  const found: { gtin?: string; nextCursor?: string } = {}
-  let isCursorInvalid = false
+  #textBytes: number[] | undefined
+  /** The last name, and the name of the page's property that contains it. */
+  #key = ''
+  #pageKey = ''
+  #products = 0
+  #gtin: string | undefined
+  #nextCursor: string | null = null
+  #isCursorInvalid = false
 
-  const isCursorValue = (): boolean => isValue && depth === PAGE_DEPTH && key === 'next_cursor'
-
-  const isKept = (): boolean => {
-    if (depth === PAGE_DEPTH) return !isValue || key === 'next_cursor'
-    return depth === PRODUCT_DEPTH && pageKey === 'items' && (!isValue || key === 'gtin')
-  }
-
-  const keepByte = (byte: number): void => {
-    if (textBytes === undefined) return
-    textBytes.push(byte)
-    if (textBytes.length <= MAX_TEXT_BYTES) return
-    textBytes = undefined
-    if (!isValue) key = ''
-    if (isCursorValue()) isCursorInvalid = true
-  }
-
-  const endText = (bytes: readonly number[]): void => {
-    const text = parseText(bytes)
-    if (!isValue) {
-      key = text
-      if (depth === PAGE_DEPTH) pageKey = text
-    } else if (depth === PAGE_DEPTH && key === 'next_cursor') found.nextCursor = text
-    else if (depth === PRODUCT_DEPTH && key === 'gtin') found.gtin = text
-  }
-
-  const readByte = (byte: number): void => {
-    if (isInText) {
-      if (!isEscaped && byte === QUOTE) {
-        isInText = false
-        if (textBytes !== undefined) endText(textBytes)
-        return
-      }
-      isEscaped = !isEscaped && byte === BACKSLASH
-      keepByte(byte)
-      return
+  push(chunk: Buffer): void {
+    for (let position = 0; position < chunk.length; position += 1) {
+      if (this.#isInText && this.#textBytes === undefined && !this.#isEscaped)
+        position = this.#skipText(chunk, position)
+      const byte = chunk[position]
+      if (byte === undefined) return
+      if (this.#isInText) this.#readTextByte(byte)
+      else this.#readByte(byte)
     }
-    switch (byte) {
-      case QUOTE:
-        isInText = true
-        textBytes = isKept() ? [] : undefined
-        return
-      case COLON:
-        isValue = true
-        return
-      case COMMA:
-        isValue = false
-        return
-      case OPEN_BRACE:
-      case OPEN_BRACKET:
-        if (isCursorValue()) isCursorInvalid = true
-        depth += 1
-        isValue = false
-        if (depth === PRODUCT_DEPTH && pageKey === 'items') products += 1
-        return
-      case CLOSE_BRACE:
-      case CLOSE_BRACKET:
-        depth -= 1
-        isValue = false
-        return
-      default:
-        // Of other values, only `null` is a cursor.
-        if (isCursorValue() && !/[\snul]/.test(String.fromCharCode(byte))) isCursorInvalid = true
-    }
+  }
+
+  end(): SkimmedPage {
+    if (this.#products > 1) throw new CatalogTooLargeError('the catalog sends more products than requested')
+    if (this.#depth !== 0 || this.#isInText || this.#isCursorInvalid || this.#products !== 1)
+      throw new CatalogInvalidError('the response is too large, and it is not a page of one product')
+    return { gtin: this.#gtin, nextCursor: this.#nextCursor }
   }
 
   /** Return the position of the next quote in a text that is not kept: almost all bytes are in such texts. */
-  const skipText = (chunk: Buffer, start: number): number => {
+  #skipText(chunk: Buffer, start: number): number {
     const quote = chunk.indexOf(QUOTE, start)
     const end = quote === -1 ? chunk.length : quote
     let backslashes = 0
     while (end - backslashes > start && chunk[end - backslashes - 1] === BACKSLASH) backslashes += 1
-    isEscaped = backslashes % 2 === 1
+    this.#isEscaped = backslashes % 2 === 1
     return end
   }
 
-  return {
-    push(chunk: Buffer): void {
-      for (let position = 0; position < chunk.length; position += 1) {
-        if (isInText && textBytes === undefined && !isEscaped) position = skipText(chunk, position)
-        const byte = chunk[position]
-        if (byte !== undefined) readByte(byte)
-      }
-    },
-    end(): SkimmedPage {
-      if (products > 1) throw new CatalogTooLargeError('the catalog sends more products than requested')
-      if (depth !== 0 || isInText || isCursorInvalid || products !== 1)
-        throw new CatalogInvalidError('the response is too large, and it is not a page of one product')
-      return { gtin: found.gtin, nextCursor: found.nextCursor ?? null }
-    },
+  #readTextByte(byte: number): void {
+    if (!this.#isEscaped && byte === QUOTE) {
+      this.#isInText = false
+      if (this.#textBytes !== undefined) this.#endText(parseText(this.#textBytes))
+      return
+    }
+    this.#isEscaped = !this.#isEscaped && byte === BACKSLASH
+    if (this.#textBytes === undefined) return
+    this.#textBytes.push(byte)
+    if (this.#textBytes.length <= MAX_TEXT_BYTES) return
+    this.#textBytes = undefined
+    if (!this.#isValue) this.#key = ''
+    if (this.#isCursorValue()) this.#isCursorInvalid = true
+  }
+
+  #endText(text: string): void {
+    if (!this.#isValue) {
+      this.#key = text
+      if (this.#depth === PAGE_DEPTH) this.#pageKey = text
+    } else if (this.#depth === PAGE_DEPTH) this.#nextCursor = text
+    else this.#gtin = text
+  }
+
+  #readByte(byte: number): void {
+    if (byte === QUOTE) {
+      this.#isInText = true
+      this.#textBytes = this.#isKept() ? [] : undefined
+    } else if (byte === COLON) this.#isValue = true
+    else if (byte === COMMA) this.#isValue = false
+    else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) this.#close()
+    else this.#readValueByte(byte)
+  }
+
+  #close(): void {
+    this.#depth -= 1
+    this.#isValue = false
+  }
+
+  /** The start of an object or list, or a part of a value without quotes. Of these, only `null` is a cursor. */
+  #readValueByte(byte: number): void {
+    if (this.#isCursorValue() && !NULL_CHARACTER.test(String.fromCharCode(byte))) this.#isCursorInvalid = true
+    if (byte !== OPEN_BRACE && byte !== OPEN_BRACKET) return
+    this.#depth += 1
+    this.#isValue = false
+    if (this.#depth === PRODUCT_DEPTH && this.#pageKey === 'items') this.#products += 1
+  }
+
+  #isCursorValue(): boolean {
+    return this.#isValue && this.#depth === PAGE_DEPTH && this.#key === 'next_cursor'
+  }
+
+  #isKept(): boolean {
+    if (this.#depth === PAGE_DEPTH) return !this.#isValue || this.#key === 'next_cursor'
+    const isInProduct = this.#depth === PRODUCT_DEPTH && this.#pageKey === 'items'
+    return isInProduct && (!this.#isValue || this.#key === 'gtin')
   }
 }
+
+/** A character of `null`, or white space around it. */
+const NULL_CHARACTER = /[\snul]/
 
 /** @throws CatalogInvalidError */
 function parseText(bytes: readonly number[]): string {

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { array, int, number, object, record, string, union } from 'zod'
 import type { Offer, Product } from '../catalog/contract.ts'
-import { limitOffers } from '../catalog/offer-limits.ts'
+import { limitOffers } from '../offers/offer-limits.ts'
 import { type DropCounts, addDropCounts } from '../catalog/parse.ts'
 import { isUsableLink } from '../offers/links.ts'
 import { isPrice } from '../offers/money.ts'

@@ -9,6 +9,7 @@ import { formatPastTime, formatPrice, formatTime } from '../widgets/format.ts'
 import { formatFilter } from '../widgets/hidden-reasons.ts'
 import { type ClassifiedOffer, classifyOffers } from '../widgets/offer-selection.ts'
 import type { BoxOptions, OptionDefaults, PicksOptions } from '../widgets/options.ts'
+import { getMaxListed } from '../widgets/row-limits.ts'
 import type { BoxInputs } from './box-inputs.ts'
 import type { ObservedPricesData } from './observed-prices.ts'
 
@@ -38,11 +39,16 @@ export function listOfferFacts(
   const asOfMs = product === entry?.product ? entry.asOfMs : rules.nowMs
   const isPriced = createPriceCheck(asOfMs, toPriceRules(rules))
   const selectionRules = { isPriced, shops: rules.shops }
-  return classifyOffers(product.offers, rules.options, selectionRules).map((classified, _index, all) => ({
-    text: describeOffer(classified.offer, rules),
-    isShown: classified.excludedBy === null,
-    outcome: describeOutcome(classified, rules, { asOfMs, shown: listShown(all) }),
-  }))
+  const maxListed = getMaxListed(rules.options)
+  return classifyOffers(product.offers, rules.options, selectionRules).map((classified, index, all) => {
+    const isSelected = classified.excludedBy === null
+    const outcome = describeOutcome(classified, rules, { asOfMs, shown: listShown(all) })
+    return {
+      text: describeOffer(classified.offer, rules),
+      isShown: isSelected && index < maxListed,
+      outcome: isSelected && index >= maxListed ? `left out: the list has ${maxListed} offers` : outcome,
+    }
+  })
 }
 
 function listShown(all: readonly ClassifiedOffer[]): readonly Offer[] {

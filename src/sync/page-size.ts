@@ -3,10 +3,7 @@ import { MAX_PAGE_PRODUCTS } from '../catalog/contract.ts'
 /** Products per request. When a page is too large, the next smaller number is tried. */
 const LIMITS = [MAX_PAGE_PRODUCTS, 50, 10, 1] as const
 
-/** How many products the next page of a walk has. */
-export type PageSize = ReturnType<typeof createPageSize>
-
-/** Start with the largest pages. */
+/** Choose how many products the next page of a walk has: at first the largest number. */
 export function createPageSize() {
   let step = 0
   /** Products until a larger page is tried again: as many as the page that was too large. */

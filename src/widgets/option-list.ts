@@ -186,7 +186,7 @@ export const OPTION_LIST: readonly OptionDefinition[] = [
     control: { min: 1, max: 50 },
     isUnusedInSentence: true,
     defaultText: '5',
-    description: 'number of visible shops; "more shops" opens the others, without a script',
+    description: 'number of visible shops; "more shops" opens the next 50, without a script',
     example: 'limit=3',
   },
   {

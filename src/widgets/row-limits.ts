@@ -1,7 +1,7 @@
 import type { Offer, Product } from '../catalog/contract.ts'
 import { type PriceRules, createPriceCheck } from '../offers/price-age.ts'
 import { isInStock } from '../offers/ranking.ts'
-import type { BoxOptions, Surface } from './options.ts'
+import type { BoxOptions, PicksOptions, Surface } from './options.ts'
 import type { SelectedProduct, ShownProduct } from './picks.ts'
 import type { ViewContext } from './view-parts.ts'
 
@@ -35,6 +35,12 @@ const LINE_BYTES = 260
 
 /** Bytes that the id of a placement, or an address for counted clicks, adds to a link. */
 const LINK_BYTES = 40
+
+/** Return how many offers of a product are listed at most. */
+export function getMaxListed(options: BoxOptions | PicksOptions): number {
+  if (!('limit' in options)) return MAX_LISTED_SHOPS
+  return options.layout === 'inline' ? 1 : options.limit + MAX_FOLDED_OFFERS
+}
 
 type LimitContext = Pick<ViewContext, 'surface' | 'countedBaseUrl'>
 

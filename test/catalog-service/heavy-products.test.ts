@@ -97,24 +97,20 @@ describe('heavy products', () => {
   })
 
   test.each([
-    ['title', { title: 't'.repeat(1_001) }, 'title', 'the title is cut', 1],
-    ['brand', { brand: 'b'.repeat(101) }, 'brand', 'the brand is left out', 1],
+    ['title', { title: 't'.repeat(1_001) }, 'title', 'the title is cut'],
+    ['brand', { brand: 'b'.repeat(101) }, 'brand', 'the brand is left out'],
     [
       'picture address',
       { images: [{ url: `https://p.example/${'p'.repeat(4_096)}` }] },
       'images[0]',
       'address',
-      1,
     ],
-  ])(
-    'JSON with a too long %s - the product stays, with a reject',
-    async (_name, change, field, reason, count) => {
-      const service = await startTestService()
-      const summary = await importRows(service, [createProduct(GTINS[0] ?? '', change)])
-      expect(summary).toMatchObject({ products: 1, rejected: count })
-      const reject = readFileSync(summary.rejectsPath ?? '', 'utf8')
-      expect(reject).toContain(field)
-      expect(reject).toContain(reason)
-    },
-  )
+  ])('JSON with a too long %s - the product stays, with a reject', async (_name, change, field, reason) => {
+    const service = await startTestService()
+    const summary = await importRows(service, [createProduct(GTINS[0] ?? '', change)])
+    expect(summary).toMatchObject({ products: 1, rejected: 1 })
+    const reject = readFileSync(summary.rejectsPath ?? '', 'utf8')
+    expect(reject).toContain(field)
+    expect(reject).toContain(reason)
+  })
 })

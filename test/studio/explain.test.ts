@@ -227,6 +227,18 @@ const gone = (hours: number): BoxInputs['list'] => ({
   gone: [{ channel: CHANNEL, goneAtMs: NOON_MS - hours * HOUR_MS }],
 })
 
+test('offers beyond the fold of a box - are left out, and the reason says so', () => {
+  const offers = Array.from({ length: 60 }, (_, index) =>
+    makeParsedOffer({ merchant: `Shop ${index}`, price: String(100 + index) }),
+  )
+  const view = explain({ entry: entryOfAge(0, makeProduct({ offers })) })
+  expect(view.offers.filter(({ isShown }) => isShown)).toHaveLength(55)
+  expect(view.offers.slice(54, 56).map(({ outcome }) => outcome)).toEqual([
+    'shown',
+    'left out: the list has 55 offers',
+  ])
+})
+
 describe('shop file', () => {
   const shops = createShopBook([
     { merchant: 'Zeta DE', aliases: ['zeta'], shop: { name: 'Zeta & Co', logoPath: null, terms: null } },

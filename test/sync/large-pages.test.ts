@@ -225,7 +225,7 @@ describe('product that is too large by itself', () => {
     fixture.catalog.fault = {
       pathPattern: /\/products\?/,
       respond({ url = '' }, response) {
-        if (/limit=1$/.test(url)) sendJson(response, 200, { items: [first], next_cursor: 'second' })
+        if (url.endsWith('limit=1')) sendJson(response, 200, { items: [first], next_cursor: 'second' })
         else sendJson(response, 200, { items: [giant], next_cursor: null })
       },
     }

@@ -5,10 +5,10 @@ import { createPageSize } from '../../src/sync/page-size.ts'
 function listLimits(total: number, maxProducts: number): number[] {
   const size = createPageSize()
   const limits: number[] = []
-  for (let done = 0; done < total; ) {
+  for (let done = 0; done < total;) {
     const limit = size.getLimit()
     limits.push(limit)
-    if (limit > maxProducts) expect(size.reduce()).toBe(true)
+    if (limit > maxProducts) size.reduce()
     else {
       size.advance()
       done += limit

@@ -1,4 +1,4 @@
-import { MAX_OFFERS } from '../../catalog/offer-limits.ts'
+import { MAX_OFFERS } from '../../offers/offer-limits.ts'
 import type { FeedMap } from './feed-map.ts'
 import { type SourceRow, truncateRaw } from './feed-row.ts'
 import { type FeedLine, decodeUtf8, parseJson } from './json-lines.ts'

@@ -1,4 +1,4 @@
-import { MAX_OFFERS } from '../../catalog/offer-limits.ts'
+import { MAX_OFFERS } from '../../offers/offer-limits.ts'
 import { normalizeGtin } from '../../offers/gtin.ts'
 import { isUsableLink } from '../../offers/links.ts'
 import { cleanText } from '../../offers/text.ts'

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { sql } from 'kysely'
-import { MAX_OFFERS, MAX_PUBLISHED_BYTES, computeOfferBytes } from '../../catalog/offer-limits.ts'
+import { MAX_OFFERS, MAX_PUBLISHED_BYTES, computeOfferBytes } from '../../offers/offer-limits.ts'
 import { isPostgres } from '../../database/is-postgres.ts'
 import { type RankableOffer, compareTexts } from '../../offers/ranking.ts'
 import { type ProductDetails, mergeDetails } from '../store/merge-details.ts'
@@ -170,12 +170,12 @@ async function mergeProduct(
 ): Promise<Reject[]> {
   const { gtin, offers } = product
   const earlier = mergedProducts.get(gtin)
-  const { candidates, shopKeys }: MergedProduct = earlier ?? createMergedProduct()
-  let bytes = earlier?.bytes ?? 0
+  const merged = earlier ?? createMergedProduct()
+  const { candidates, shopKeys } = merged
   let omittedCount = 0
   for (const offer of offers) {
     const offerBytes = computeOfferBytes(offer, offer.url)
-    if (candidates.size >= MAX_OFFERS || bytes + offerBytes > MAX_PUBLISHED_BYTES) {
+    if (!hasSpace(merged, offerBytes)) {
       omittedCount += 1
       continue
     }
@@ -186,14 +186,24 @@ async function mergeProduct(
     const template = offer.link === 'page' ? shop.linkTemplate : null
     const key = toOfferRowKey(offerRow)
     // An offer with the same key has the same link.
-    if (!candidates.has(key)) bytes += offerBytes
+    if (!candidates.has(key)) merged.bytes += offerBytes
     candidates.set(key, { offer, template, details: product, row: offerRow })
     shopKeys.add(shop.key)
   }
   const isOnlyRow = earlier === undefined && omittedCount === 0
-  mergedProducts.set(gtin, { candidates, bytes, shopKeys, digest: isOnlyRow ? digest : undefined })
+  mergedProducts.set(gtin, { ...merged, digest: isOnlyRow ? digest : undefined })
+  return listOmittedRejects(omittedCount, { row, gtin, isFull: candidates.size >= MAX_OFFERS })
+}
+
+function hasSpace({ candidates, bytes }: MergedProduct, offerBytes: number): boolean {
+  return candidates.size < MAX_OFFERS && bytes + offerBytes <= MAX_PUBLISHED_BYTES
+}
+
+function listOmittedRejects(
+  omittedCount: number,
+  { row, gtin, isFull }: Readonly<{ row: number; gtin: string; isFull: boolean }>,
+): Reject[] {
   if (omittedCount === 0) return []
-  const isFull = candidates.size >= MAX_OFFERS
   const limit = isFull ? `${MAX_OFFERS} offers` : `${MAX_PUBLISHED_BYTES / 1_024} kB of offers`
   const reason = `more than ${limit} of one product; ${omittedCount} left out`
   return [{ row, field: 'offers', reason, raw: gtin }]

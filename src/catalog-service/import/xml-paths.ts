@@ -1,5 +1,5 @@
 import type { SaxesTagNS } from 'saxes'
-import { MAX_OFFERS } from '../../catalog/offer-limits.ts'
+import { MAX_OFFERS } from '../../offers/offer-limits.ts'
 import { type SourceRow, toColumnName, truncateRaw } from './feed-row.ts'
 import { isBlockTag } from './feed-text.ts'
 import { type ItemCollector, MAX_FIELD_CHARACTERS, MAX_VALUES } from './xml-items.ts'

@@ -1,4 +1,4 @@
-import { type RankableOffer, compareForBox, compareTexts, pickOnePerMerchant } from '../offers/ranking.ts'
+import { type RankableOffer, compareForBox, compareTexts, pickOnePerMerchant } from './ranking.ts'
 
 /** Offers per product beyond this limit are dropped. */
 export const MAX_OFFERS = 500

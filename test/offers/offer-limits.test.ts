@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { MAX_OFFERS, MAX_OFFERS_BYTES, limitOffers } from '../../src/catalog/offer-limits.ts'
+import { MAX_OFFERS, MAX_OFFERS_BYTES, limitOffers } from '../../src/offers/offer-limits.ts'
 import { parseProduct, parseProductPage } from '../../src/catalog/parse.ts'
 import { findMainCurrency } from '../../src/offers/ranking.ts'
 import { parseProductRow, toCanonicalProduct } from '../../src/storage/rows.ts'
