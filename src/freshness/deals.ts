@@ -6,7 +6,7 @@ import { tryWithTimeout } from '../lib/with-timeout.ts'
 import type { LruCache } from '../lib/lru-cache.ts'
 import { findSaleEndMs, isSaleEnded } from '../offers/price-age.ts'
 import { type CopyStore, type DealEntry, type DealQuery, isShortRead } from '../storage/store.ts'
-import { type Cached, classifyAge } from './age.ts'
+import { type Cached, WALK_VISIBLE_WITHIN_MS, classifyAge, computeStatusEndMs } from './age.ts'
 
 export type DealPage = Readonly<{ deals: readonly DealEntry[]; hasNext: boolean }>
 
@@ -25,9 +25,6 @@ type DealSourceDetails = Readonly<{
   config: FreshnessConfig
   onStoreFailure(error: unknown): void
 }>
-
-/** Maximum delay before grids show a finished walk, even one of another process. */
-const WALK_VISIBLE_WITHIN_MS: number = SECOND_MS
 
 /**
  * A page read from the copy at `readAtMs`. It saves a read only while it is fresh and `walk` is current. `saleEndMs`: when its
@@ -59,7 +56,7 @@ export class DealSource {
 
   /**
    * Return a page without expired products and ended sales. `asOfMs`: time of its oldest product, or of the walk when the page is empty.
-   * @throws UnavailableError before the first complete walk, when the copy has expired, or when the read misses the visitor's timeout
+   * @throws UnavailableError before the first complete walk with products, when the copy has expired, or when the read misses the visitor's timeout
    */
   async getDeals(request: DealRequest): Promise<Cached<DealPage>> {
     const { clock, config, cache } = this.#details
@@ -79,11 +76,14 @@ export class DealSource {
 
   async #find(request: DealRequest, key: string, cachedDeals?: CachedDeals): Promise<Cached<DealPage>> {
     const { cache, store } = this.#details
-    const { currentWalk, completedStartedAtMs } = await store.getCopyState(request.query.channelId)
-    if (currentWalk === 0 || completedStartedAtMs === null)
-      throw new UnavailableError('no walk of the channel has completed yet')
+    const { currentWalk, completedStartedAtMs, productCount } = await store.getCopyState(
+      request.query.channelId,
+    )
+    // The catalog of a walk without products may still be filled.
+    if (currentWalk === 0 || completedStartedAtMs === null || productCount === 0)
+      throw new UnavailableError('no complete walk of the channel has found products yet')
     if (cachedDeals?.walk === currentWalk && this.#isFresh(cachedDeals))
-      return withValidity(cachedDeals, this.#details)
+      return toFresh(cachedDeals, this.#details)
     const read = await this.#runQueued(request, `${key} ${currentWalk}`, async (timeoutMs) => {
       const { page, readAtMs } = await this.#readPage(request.query, timeoutMs)
       const asOfMs = findOldestMs(page.deals, completedStartedAtMs)
@@ -92,7 +92,7 @@ export class DealSource {
       cache.set(key, deals, JSON.stringify(page.deals).length * 2)
       return deals
     })
-    return withValidity(read, this.#details)
+    return toFresh(read, this.#details)
   }
 
   /** Run a read in the visitor's turn. Visitors who wait for the same key share it. */
@@ -156,7 +156,10 @@ function toUnavailable(error: unknown, { onStoreFailure }: DealSourceDetails): U
   return new UnavailableError('the stored copy cannot be read', { cause: error })
 }
 
-/** Remove ended sales and expired products from a page. The page's times tell whether there are any. */
+/**
+ * Remove ended sales and expired products from a page. The page's times tell whether there are any. Valid until a newer walk may be
+ * visible, or the status changes.
+ */
 function toCached(read: CachedDeals, { clock, config }: DealSourceDetails): Cached<DealPage> {
   const nowMs = clock.nowMs()
   const running = read.saleEndMs !== null && read.saleEndMs <= nowMs ? dropEnded(read, nowMs) : read
@@ -165,18 +168,15 @@ function toCached(read: CachedDeals, { clock, config }: DealSourceDetails): Cach
   const age = classifyAge(asOfMs, nowMs, config)
   if (age === 'gone') throw new UnavailableError('the stored copy is too old to be shown')
   const status = age === 'fresh' ? 'hit' : age === 'stale' ? 'stale' : 'rescued'
-  return { value: page, asOfMs, status, validUntilMs: 0 }
+  const validUntilMs = Math.min(nowMs + WALK_VISIBLE_WITHIN_MS, computeStatusEndMs(asOfMs, status, config))
+  return { value: page, asOfMs, status, validUntilMs }
 }
 
-/** Set `validUntilMs`: when a newer walk may be visible, the read is too old, or the status changes. */
-function withValidity(read: CachedDeals, details: DealSourceDetails): Cached<DealPage> {
+/** Convert a page that is read again when it is no longer fresh. */
+function toFresh(read: CachedDeals, details: DealSourceDetails): Cached<DealPage> {
   const cached = toCached(read, details)
-  if (cached.status === 'rescued') return cached
-  const freshMs = details.config.freshSeconds * SECOND_MS
-  const statusMaxAgeMs = cached.status === 'hit' ? freshMs : details.config.staleSeconds * SECOND_MS + 1
-  const nextWalkCheckMs = details.clock.nowMs() + WALK_VISIBLE_WITHIN_MS
-  const validUntilMs = Math.min(nextWalkCheckMs, read.readAtMs + freshMs, read.asOfMs + statusMaxAgeMs)
-  return { ...cached, validUntilMs }
+  const readAgainMs = read.readAtMs + details.config.freshSeconds * SECOND_MS
+  return { ...cached, validUntilMs: Math.min(cached.validUntilMs, readAgainMs) }
 }
 
 function dropEnded(read: CachedDeals, nowMs: number): CachedDeals {

@@ -9,8 +9,15 @@ import { computeRemainingWaitMs, tryReadBeforeDeadline, tryWithTimeout } from '.
 import type { LruCache } from '../lib/lru-cache.ts'
 import { createSingleFlight } from '../lib/single-flight.ts'
 import { isCheckDigitValid } from '../offers/gtin.ts'
-import type { CopyEntry, CopyStore } from '../storage/store.ts'
-import { type CacheStatus, type Cached, classifyAge } from './age.ts'
+import type { CopyEntry, CopyState, CopyStore } from '../storage/store.ts'
+import {
+  BLOCKED_VALID_MS,
+  type CacheStatus,
+  type Cached,
+  WALK_VISIBLE_WITHIN_MS,
+  classifyAge,
+  computeStatusEndMs,
+} from './age.ts'
 import type { ChannelSource } from './channels.ts'
 import type { FetchedProduct, Lookups } from './lookups.ts'
 import type { NegativeCache } from './negative-cache.ts'
@@ -26,11 +33,20 @@ export type ProductSourceDetails = Readonly<{
   clock: Clock
   config: FreshnessConfig
   findWalkPeriodMs: Config['findWalkPeriodMs']
+  /** Whether this server runs the catalog, whose feeds may not be imported yet. */
+  isCatalogEmbedded: boolean
   onStoreFailure(error: unknown): void
   onDrops(drops: DropCounts, channelId: string): void
 }>
 
-type ProductRequest = Readonly<{ channelId: string; gtin: string; key: string; deadlineMs: number }>
+/** `isCopyEmpty`: see `Completeness`. */
+type ProductRequest = Readonly<{
+  channelId: string
+  gtin: string
+  key: string
+  deadlineMs: number
+  isCopyEmpty?: boolean
+}>
 type Purpose = 'refresh' | 'lookup'
 /** `isCopyRead`: only then does a missing `entry` mean that the copy lacks the product. */
 type FoundEntry = Readonly<{ entry: CopyEntry | undefined; isCopyRead: boolean; failure?: unknown }>
@@ -66,11 +82,11 @@ export class ProductSource {
         return this.#toCurrent(entry, 'hit')
       case 'stale':
         if (this.#canCall(request, 'refresh')) this.#refresh(request, 'refresh').catch(() => {})
-        return toCached(entry, 'stale')
+        return this.#toOld(request, entry, 'stale')
       case 'rescue':
       case 'unknown': {
         const fresh = await this.#fetchInTime(request, 'refresh')
-        return fresh === undefined ? toCached(entry, 'rescued') : this.#toCurrent(fresh, 'miss')
+        return fresh === undefined ? this.#toOld(request, entry, 'rescued') : this.#toCurrent(fresh, 'miss')
       }
       default:
         return undefined
@@ -81,11 +97,12 @@ export class ProductSource {
     request: ProductRequest,
     { isCopyRead, failure }: FoundEntry,
   ): Promise<Cached<Product | null>> {
-    const walkedAtMs = isCopyRead ? await findCompleteWalkTime(this.#details, request) : undefined
-    if (walkedAtMs !== undefined) return toCached({ product: null, asOfMs: walkedAtMs }, 'hit')
-    if (!isCheckDigitValid(request.gtin))
-      return toCached({ product: null, asOfMs: this.#details.clock.nowMs() }, 'hit')
-    const entry = await this.#fetchInTime(request, 'lookup')
+    const { walkedAtMs, isEmpty } = isCopyRead
+      ? await readCompleteness(this.#details, request)
+      : UNKNOWN_COMPLETENESS
+    if (walkedAtMs !== undefined) return this.#toMissing(walkedAtMs, 'hit')
+    if (!isCheckDigitValid(request.gtin)) return this.#toMissing(this.#details.clock.nowMs(), 'hit')
+    const entry = await this.#fetchInTime({ ...request, isCopyEmpty: isEmpty }, 'lookup')
     if (entry !== undefined) return this.#toCurrent(entry, 'miss')
     throw new UnavailableError(
       'the product is not in the stored copy, and no catalog response is available',
@@ -95,12 +112,15 @@ export class ProductSource {
     )
   }
 
-  /** Find the newest entry. The copy is read only when memory is not fresh: another process may have fetched the product. */
+  /**
+   * Find the newest entry. The copy is read when memory is not fresh, because another process may have fetched the product, and when
+   * no shop sells it, because a walk may have found it since.
+   */
   async #findEntry(request: ProductRequest): Promise<FoundEntry> {
     const { cache, lookups, store, clock, onStoreFailure } = this.#details
     const cachedEntry = cache.get(request.key) ?? lookups.findPending(request)
-    if (cachedEntry !== undefined && this.#classifyAge(cachedEntry) === 'fresh')
-      return { entry: cachedEntry, isCopyRead: true }
+    const isSold = cachedEntry !== undefined && cachedEntry.product !== null
+    if (isSold && this.#classifyAge(cachedEntry) === 'fresh') return { entry: cachedEntry, isCopyRead: true }
     let isCopyRead = false
     let failure: unknown
     const read = async (): Promise<CopyEntry | undefined> => {
@@ -149,6 +169,8 @@ export class ProductSource {
     const { channelId, gtin, key } = request
     try {
       const { value, asOfMs } = await client.fetchProduct({ channelId, gtin, purpose })
+      if (value === undefined && request.isCopyEmpty === true)
+        throw new CatalogInvalidError('the catalog returned 404, but no product of the channel is known yet')
       if (value === undefined && !(await channels.isListed(channelId)))
         throw new CatalogStatusError(
           'the catalog returned 404 for a product of a channel that it does not list',
@@ -195,20 +217,41 @@ export class ProductSource {
   }
 
   /** Convert an entry that stays valid while it is fresh. */
-  #toCurrent(entry: CopyEntry, status: CacheStatus): Cached<Product | null> {
-    const { freshSeconds, notFoundSeconds } = this.#details.config
-    const seconds = entry.product === null ? Math.min(freshSeconds, notFoundSeconds) : freshSeconds
-    return { ...toCached(entry, status), validUntilMs: entry.asOfMs + seconds * SECOND_MS }
+  #toCurrent({ product, asOfMs }: CopyEntry, status: CacheStatus): Cached<Product | null> {
+    const { config } = this.#details
+    if (product !== null)
+      return { value: product, asOfMs, status, validUntilMs: computeStatusEndMs(asOfMs, status, config) }
+    const cached = this.#toMissing(asOfMs, status)
+    const notFoundUntilMs = asOfMs + config.notFoundSeconds * SECOND_MS
+    return { ...cached, validUntilMs: Math.min(cached.validUntilMs, notFoundUntilMs) }
+  }
+
+  /** Convert an old entry. It is reused only while no call may replace it: the next request must show the result of a call. */
+  #toOld(
+    request: ProductRequest,
+    { product, asOfMs }: CopyEntry,
+    status: 'stale' | 'rescued',
+  ): Cached<Product | null> {
+    const { clock, config, failures } = this.#details
+    const validUntilMs = this.#canCall(request, 'refresh')
+      ? 0
+      : Math.min(
+          clock.nowMs() + BLOCKED_VALID_MS,
+          failures.getEndMs(request.key) || Infinity,
+          computeStatusEndMs(asOfMs, status, config),
+        )
+    return { value: product, asOfMs, status, validUntilMs }
+  }
+
+  /** Return that no shop sells the product, until a newer walk may have found it. */
+  #toMissing(asOfMs: number, status: CacheStatus): Cached<Product | null> {
+    const validUntilMs = this.#details.clock.nowMs() + WALK_VISIBLE_WITHIN_MS
+    return { value: null, asOfMs, status, validUntilMs }
   }
 
   #classifyAge({ asOfMs }: CopyEntry): ReturnType<typeof classifyAge> {
     return classifyAge(asOfMs, this.#details.clock.nowMs(), this.#details.config)
   }
-}
-
-/** Convert an entry whose age the next request must check again. */
-function toCached({ product, asOfMs }: CopyEntry, status: CacheStatus): Cached<Product | null> {
-  return { value: product, asOfMs, status, validUntilMs: 0 }
 }
 
 /** Estimated memory of a product or offer without its texts. */
@@ -225,17 +268,34 @@ function estimateBytes(product: Product | null): number {
   return bytes
 }
 
-/** Find the start of the last complete walk; `undefined` when it is older than two walk periods, so the copy may lack products. */
-export async function findCompleteWalkTime(
-  details: Pick<ProductSourceDetails, 'findWalkPeriodMs' | 'clock' | 'config'> &
+/**
+ * What it means that the copy of a channel lacks a product. `walkedAtMs`: no shop sells it, according to the walk of that time;
+ * `undefined`: the last complete walk is older than two walk periods or found no products, so the copy may lack some. `isEmpty`: no
+ * product is stored, not even of the walk in progress, so the catalog may still be filled and a 404 proves nothing.
+ */
+export type Completeness = Readonly<{ walkedAtMs: number | undefined; isEmpty: boolean }>
+
+const UNKNOWN_COMPLETENESS: Completeness = { walkedAtMs: undefined, isEmpty: false }
+
+export async function readCompleteness(
+  details: Pick<ProductSourceDetails, 'findWalkPeriodMs' | 'isCatalogEmbedded' | 'clock' | 'config'> &
     Readonly<{ store: Pick<CopyStore, 'getCopyState'> }>,
   { channelId, deadlineMs }: Pick<ProductRequest, 'channelId' | 'deadlineMs'>,
-): Promise<number | undefined> {
-  if (details.findWalkPeriodMs === null) return undefined
+): Promise<Completeness> {
+  if (details.findWalkPeriodMs === null) return UNKNOWN_COMPLETENESS
   const state = await tryReadBeforeDeadline(details, deadlineMs, details.store.getCopyState(channelId))
-  const startedAtMs = state?.completedStartedAtMs ?? null
-  if (state === undefined || startedAtMs === null || state.completedAtMs === null) return undefined
-  const periodMs = details.findWalkPeriodMs(state.completedAtMs)
-  const isRecent = periodMs !== null && isWithin(state.completedAtMs, 2 * periodMs, details.clock.nowMs())
-  return isRecent ? startedAtMs : undefined
+  if (state === undefined) return UNKNOWN_COMPLETENESS
+  // Before the first walk, nothing suggests that the catalog of another server is empty.
+  const isDoubtful = details.isCatalogEmbedded || state.currentWalk > 0 || state.isRunning
+  return { walkedAtMs: findRecentWalk(details, state), isEmpty: isDoubtful && !state.hasProducts }
+}
+
+function findRecentWalk(
+  { findWalkPeriodMs, clock }: Pick<ProductSourceDetails, 'findWalkPeriodMs' | 'clock'>,
+  { completedAtMs, completedStartedAtMs, productCount }: CopyState,
+): number | undefined {
+  if (completedAtMs === null || completedStartedAtMs === null || productCount === 0) return undefined
+  const periodMs = findWalkPeriodMs?.(completedAtMs) ?? null
+  const isRecent = periodMs !== null && isWithin(completedAtMs, 2 * periodMs, clock.nowMs())
+  return isRecent ? completedStartedAtMs : undefined
 }

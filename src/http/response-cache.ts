@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { LRUCache } from 'lru-cache'
-import { type Clock, isFuture } from '../clock.ts'
+import { type Clock, MINUTE_MS, isFuture, isPauseActive } from '../clock.ts'
 import type { CacheBounds } from '../lib/lru-cache.ts'
 import { type SubTemplate, fillSubs } from '../lib/sub-template.ts'
 import { type CacheLifetime, toCacheControl } from './cache-headers.ts'
@@ -21,6 +21,9 @@ const TARGETS_PER_RESPONSE = 2
 const MAX_TARGET_CHARACTERS = 256
 /** Memory of a response in addition to its body and own headers: key, targets and map entries. */
 const OVERHEAD_BYTES = 1_024
+
+/** Longest reuse of a response: the largest `VITRINE_FRESH_SECONDS`. */
+const MAX_REUSE_MS: number = 5 * MINUTE_MS
 
 /** Alternating names and values for `writeHead`. Many responses share one block. */
 export type HeaderBlock = Readonly<{ full: readonly string[]; notModified: readonly string[] }>
@@ -93,10 +96,10 @@ export function createResponseCache(bounds: CacheBounds, clock: Clock): Response
   const findCurrent = (key: string): CachedResponse | undefined => {
     const cached = responses.get(key)
     const nowMs = clock.nowMs()
+    if (cached === undefined) return undefined
     // The expiry is meaningless if the clock was set back.
-    const isCurrent =
-      cached !== undefined && nowMs < cached.expiresAtMs && !isFuture(cached.lifetime.asOfMs, nowMs)
-    return isCurrent ? cached : undefined
+    const isCurrent = isPauseActive({ untilMs: cached.expiresAtMs, nowMs, maxMs: MAX_REUSE_MS })
+    return isCurrent && !isFuture(cached.lifetime.asOfMs, nowMs) ? cached : undefined
   }
   const sendIfCurrent = ({ key, sub }: ResponseKey, exchange: Omit<Exchange, 'target'>, known?: string) => {
     const cached = findCurrent(key)

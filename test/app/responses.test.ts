@@ -3,6 +3,7 @@ import { describe, expect, test, vi } from 'vitest'
 import { createApp } from '../../src/app.ts'
 import { CHANNEL_ID, makeWireOffer, makeWireProduct, sendJson } from '../helpers/fake-catalog.ts'
 import type { Harness } from '../helpers/harness.ts'
+import { toGtin } from '../helpers/products.ts'
 import {
   BOX,
   BOX_EMBED,
@@ -93,7 +94,7 @@ describe('hidden', () => {
   })
 
   test.each(BOXES)('%s, not in a complete copy - nothing, without a call', async (path) => {
-    const harness = await startStockedHarness([])
+    const harness = await startStockedHarness([makeWireProduct({ gtin: toGtin(7) })])
     expect(describeResponse(path, await fetchPath(harness, path))).toBe('nothing')
     expect(harness.catalog.countCalls(/\/products\//)).toBe(0)
   })
