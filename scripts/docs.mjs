@@ -97,6 +97,21 @@ ${toOptionTable('all')}
 
 ${toOptionTable('where-to-buy')}
 
+### Your own markup
+
+With \`markup=schema\`, the product has the \`@id\` \`#product-GTIN\` (14 digits), relative to your page. Use it in markup of your own,
+and search engines see one product:
+
+\`\`\`json
+{
+  "@context": "https://schema.org",
+  "@type": "Review",
+  "itemReviewed": { "@id": "#product-09520001001024" },
+  "reviewRating": { "@type": "Rating", "ratingValue": 4.5 },
+  "author": { "@type": "Person", "name": "Jo Berg" }
+}
+\`\`\`
+
 ## Round-ups
 
 ${toOptionTable('picks')}

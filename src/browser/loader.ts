@@ -14,26 +14,26 @@ declare global {
 
 const INCOMPLETE = 'Vitrine needs data-channel, where-to-buy: data-gtin, picks: data-gtins.'
 
-const folder = findFolder()
+/** `<img name="currentScript">` in a comment of the page would be `document.currentScript`. */
+const script = Reflect.get(Document.prototype, 'currentScript', document) as HTMLScriptElement | null
+/**
+ * Folder of `embed.js`, or the parent of `assets/embed.{hash}.js`; `undefined` if the running file is neither. Modules have no
+ * current script, but a stack. Searching the page would find other scripts: Disqus has an `embed.js`, too.
+ */
+const folder = /(http\S+?\/)(assets\/embed\.\w+|embed)\.js/.exec(
+  script?.src || (Error().stack as string),
+)?.[1]
 /** Functions that remove the frames of placeholders; `undefined` for an incomplete placeholder. */
 const frames = new Map<Element, (() => void) | undefined>()
 
-/** Folder of the embeds, next to `embed.js` or the parent of `assets/embed.{hash}.js`; empty: the script has no address. */
-function findFolder(): string {
-  const script =
-    document.currentScript ?? document.querySelector('script[src*="/embed.js"],script[src*="/assets/embed."]')
-  const src = script instanceof HTMLScriptElement ? script.src : ''
-  return src && new URL(/\/assets\/embed\.[^/]*$/.test(src) ? '../embeds/' : 'embeds/', src).href
-}
-
-function scan(root: ParentNode = document): void {
+function scan(root: ParentNode = Reflect.get(Document.prototype, 'documentElement', document)): void {
   for (const element of [root, ...root.querySelectorAll('[data-vitrine]')]) {
     if (!(element instanceof HTMLElement) || frames.get(element)) continue
     const read = (name: string): string | null => element.getAttribute(`data-${name}`)
     // The root itself may be no placeholder.
     if (read('vitrine') === null) continue
     try {
-      const address = toAddress(folder, read)
+      const address = toAddress(`${folder}embeds/`, read)
       // Once, for the author of the page; readers see nothing.
       if (!address && !frames.has(element)) console.warn(INCOMPLETE, element)
       frames.set(element, address ? mount(element, address, read) : undefined)
@@ -55,12 +55,15 @@ function watch(records: readonly MutationRecord[]): void {
   for (const element of frames.keys()) if (!element.isConnected) destroy(element)
 }
 
-// An element with the id "vitrine" is also `window.vitrine`.
-if (typeof window.vitrine?.scan === 'function') {
-  window.vitrine.scan()
+const { vitrine } = window
+// An element with the id "vitrine" is also `window.vitrine`, and so is the window of a frame with that name.
+if (vitrine instanceof Object && vitrine.scan) {
+  vitrine.scan()
 } else if (folder) {
   window.vitrine = { scan, destroy }
   watchClicks(dispatchClick)
-  new MutationObserver(watch).observe(document.documentElement, { childList: true, subtree: true })
+  new MutationObserver(watch).observe(document, { childList: true, subtree: true })
   scan()
+} else {
+  console.warn('Vitrine needs embed.js.')
 }

@@ -50,7 +50,7 @@ export function mount(
     if (source !== frame.contentWindow || from !== origin || data?.vitrine !== PROTOCOL_VERSION) return
     const { type } = data
     const heightPx = toHeightPx(data)
-    if (type === 'ready') scrollToTop(frame, answered)
+    if (type === 'ready') scrollToTop(frame, source === answered)
     if (type === 'click') dispatchClick(element, data)
     if (type === 'hidden' || heightPx !== undefined) {
       show(heightPx)
@@ -61,10 +61,10 @@ export function mount(
 
   const startTimer = (timeoutMs: number): void => {
     clearTimeout(timer)
-    if (frame.style.visibility === 'hidden') timer = window.setTimeout(show, timeoutMs)
+    if (frame.style.visibility === 'hidden') timer = setTimeout(show, timeoutMs)
   }
   const observer = new IntersectionObserver((entries) => {
-    if (!entries.some(({ isIntersecting }) => isIntersecting)) return
+    if (!entries.pop()?.isIntersecting) return
     observer.disconnect()
     if (!timer) startTimer(LOAD_TIMEOUT_MS)
   })
@@ -86,7 +86,7 @@ export function mount(
 }
 
 function createFrame(element: HTMLElement, address: string, read: ReadAttribute): HTMLIFrameElement {
-  const frame = document.createElement('iframe')
+  const frame = Document.prototype.createElement.call(document, 'iframe') as HTMLIFrameElement
   const theme = read('theme')
   // Scripts do not know the default of the server; the language of the page is the best guess.
   frame.title =
@@ -94,7 +94,7 @@ function createFrame(element: HTMLElement, address: string, read: ReadAttribute)
     toFrameTitle(read('vitrine'), read('locale') || element.closest<HTMLElement>('[lang]')?.lang || '')
   frame.loading = 'lazy'
   // A scroll bar in a closed frame would narrow the content and increase its height.
-  frame.setAttribute('scrolling', 'no')
+  frame.scrolling = 'no'
   // The same colour scheme as the document inside; otherwise browsers paint an opaque background.
   const colorScheme = theme === 'light' || theme === 'dark' ? theme : 'light dark'
   frame.style.cssText = `${CLOSED};display:block;width:100%;border:0;color-scheme:${colorScheme}`
@@ -108,6 +108,6 @@ function toHeightPx(message: FrameMessage): number | undefined {
 }
 
 /** Another "ready" from the same window means another page of deals. */
-function scrollToTop(frame: HTMLIFrameElement, answered: MessageEventSource | null): void {
-  if (frame.contentWindow === answered && frame.getBoundingClientRect().top < 0) frame.scrollIntoView()
+function scrollToTop(frame: HTMLIFrameElement, isNextPage: boolean): void {
+  if (isNextPage && frame.getBoundingClientRect().top < 0) frame.scrollIntoView()
 }

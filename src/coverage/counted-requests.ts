@@ -44,10 +44,15 @@ function removeScheme(url: string): string {
   return url.replace(/^https?:\/\//i, '')
 }
 
-/** Browsers also prefetch pages that the reader never opens. `purpose` is the name in older ones. */
-function isPrefetch(headers: IncomingMessage['headers']): boolean {
-  const purpose = headers['sec-purpose'] ?? headers['purpose']
-  return typeof purpose === 'string' && /\bprefetch\b/i.test(purpose)
+/** Headers that announce a prefetch: the standard one, and those of older browsers and of apps. */
+const PURPOSE_HEADERS = ['sec-purpose', 'purpose', 'x-purpose', 'x-moz'] as const
+
+/** Whether a browser or app fetches a page in advance, which the reader may never open. */
+export function isPrefetch(headers: IncomingMessage['headers']): boolean {
+  return PURPOSE_HEADERS.some((name) => {
+    const purpose = headers[name]
+    return typeof purpose === 'string' && /\b(?:prefetch|prerender|preview)\b/i.test(purpose)
+  })
 }
 
 /** A request without an agent comes from a program. */

@@ -1,7 +1,8 @@
 import { Router } from 'express'
 import type { Context } from '../context.ts'
-import { isCountedRequest } from '../coverage/counted-requests.ts'
+import { isCountedRequest, isPrefetch } from '../coverage/counted-requests.ts'
 import { OfferGoneError } from '../errors.ts'
+import { toRefusalHeaders } from '../http/refusals.ts'
 import { createCrossOriginHeaders } from '../http/security-headers.ts'
 import { normalizeGtin } from '../offers/gtin.ts'
 import { createParameterReader, parseOrDefault } from '../widgets/parameters.ts'
@@ -16,8 +17,15 @@ export function createOfferRedirectRouter(context: Context): Router {
     createCrossOriginHeaders({ 'Cache-Control': 'no-store', 'X-Robots-Tag': 'noindex, nofollow' }),
   )
   router.get('/go/:channel/:gtin/:offer', async (request, response) => {
-    // The policy of the page decides whether the network learns which page the reader came from.
+    // The policy of the link decides what the network learns; another one here would replace it.
     response.removeHeader('Referrer-Policy')
+    if (isPrefetch(request.headers)) {
+      // A network would count a click without a reader. Browsers discard a 503, and send another request on the click.
+      const message = 'Links to shops are not prefetched.'
+      response.status(503).set({ ...toRefusalHeaders(message), 'Vitrine-State': 'unavailable' })
+      response.type('text').send(`${message}\n`)
+      return
+    }
     const channelId = getParameter(request.params, 'channel').toLowerCase()
     const gtin = normalizeGtin(getParameter(request.params, 'gtin'))
     const offerId = getParameter(request.params, 'offer')

@@ -130,7 +130,7 @@ export type OfferJson = Readonly<{
   /** Unique within the product, and the same at each request. */
   id: string
   merchant: MerchantJson
-  /** Affiliate link: use it unchanged, with `rel="sponsored nofollow"`. */
+  /** Affiliate link: use it unchanged, with `rel="sponsored nofollow"` and never `noreferrer`. */
   link: string
   /** Short text of the link, such as `To the shop`. */
   linkText: string

@@ -114,10 +114,13 @@ describe('responses', () => {
 })
 
 describe('clicks', () => {
-  test('of readers - count by shop and placement; of bots, and of offers that are gone, they do not', async () => {
+  test('of readers - count by shop and placement; of bots, prefetches, HEAD, and of offers that are gone, they do not', async () => {
     for (const query of ['?sub=post-1', '?sub=post-1', '', '?sub=not+valid'])
       expect((await fetchPath(harness, `${GO}${query}`, FIREFOX)).status).toBe(302)
     await fetchPath(harness, GO, BOT)
+    expect((await fetchPath(harness, GO, { ...FIREFOX, 'Sec-Purpose': 'prefetch' })).status).toBe(503)
+    const head = await request(harness.app).head(GO).set(FIREFOX).redirects(0)
+    expect([head.status, head.headers['location']]).toEqual([302, expect.stringMatching(/^https:/)])
     await fetchPath(harness, GO.replace(LAMP, INVENTED), FIREFOX)
     expect(await readClicks()).toEqual([`${LAMP} Kopje  2`, `${LAMP} Kopje post-1 2`])
   })

@@ -151,6 +151,28 @@ describe('links of a sandboxed frame', () => {
     expectNotFound(await fetchPath(harness, `/go/${CHANNEL_ID}/${GTIN}/https%3A%2F%2Fevil.example`))
   })
 
+  test.each([
+    { 'Sec-Purpose': 'prefetch' },
+    { 'Sec-Purpose': 'prefetch;prerender' },
+    { Purpose: 'prefetch' },
+    { 'X-Purpose': 'preview' },
+    { 'X-Moz': 'prefetch' },
+  ])('prefetch, announced by %o - 503 without the link; then the reader follows it', async (headers) => {
+    const harness = await startStockedHarness()
+    const [link] = await readLinks(harness, BOX_EMBED)
+    const redirectPath = link?.redirectPath ?? ''
+    const seen = await fetchPath(harness, redirectPath, headers)
+    expect([seen.status, seen.text]).toEqual([503, 'Links to shops are not prefetched.\n'])
+    expect(seen.headers).toMatchObject({
+      'cache-control': 'no-store',
+      'content-type': 'text/plain; charset=utf-8',
+      'x-robots-tag': 'noindex, nofollow',
+    })
+    expect(seen.headers['location']).toBeUndefined()
+    const followed = await fetchPath(harness, redirectPath, { 'Sec-Purpose': '' })
+    expect([followed.status, followed.headers['location']]).toEqual([302, link?.href])
+  })
+
   test('catalog down - links of the stored copy still redirect', async () => {
     const harness = await startStockedHarness()
     const [link] = await readLinks(harness, BOX_EMBED)

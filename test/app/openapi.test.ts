@@ -140,6 +140,7 @@ describe('responses', () => {
       ['/embed.js', 200],
       [`/go/${CHANNEL_ID}/${GTIN}/${offers[0]?.id ?? ''}`, 302],
       [`/go/${CHANNEL_ID}/${GTIN}/nothing`, 404],
+      [`/go/${CHANNEL_ID}/${GTIN}/nothing`, 503, { 'Sec-Purpose': 'prefetch' }],
       ['/accents/ff6600.css', 200],
       ['/accents/orange.css', 404],
       ['/logos/nothing.svg', 404],

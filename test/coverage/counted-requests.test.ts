@@ -72,7 +72,11 @@ describe.each(['fragment', 'embed', 'go'] as const)('request of %s that no reade
   test.each([
     ['sec-purpose', 'prefetch'],
     ['sec-purpose', 'prefetch;prerender'],
+    ['sec-purpose', 'prefetch;anonymous-client-ip'],
+    ['sec-purpose', 'prerender'],
     ['purpose', 'prefetch'],
+    ['x-purpose', 'preview'],
+    ['x-moz', 'prefetch'],
   ])('%s: %s - is not counted', (name, value) => {
     expect(isCounted(surface, { 'user-agent': FIREFOX, [name]: value })).toBe(false)
   })

@@ -119,6 +119,7 @@ describe('policies', () => {
   it('responses for other sites - CORP cross-origin, framing left to the policy', async () => {
     const expected = {
       'cross-origin-resource-policy': 'cross-origin',
+      'referrer-policy': 'strict-origin-when-cross-origin',
       'x-content-type-options': 'nosniff',
       'x-frame-options': null,
       'content-security-policy': null,

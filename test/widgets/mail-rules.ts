@@ -43,7 +43,8 @@ const ATTRIBUTES: Readonly<Record<string, readonly string[]>> = {
   span: ['dir', 'style'],
   b: ['dir', 'style'],
   del: ['dir'],
-  a: ['href', 'target', 'rel', 'aria-label', 'style'],
+  // Programs ignore `referrerpolicy`; browsers, which show the archive of a newsletter, do not.
+  a: ['href', 'target', 'rel', 'referrerpolicy', 'aria-label', 'style'],
   img: ['src', 'alt', 'width', 'border', 'style'],
 }
 

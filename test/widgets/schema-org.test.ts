@@ -1,6 +1,10 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import * as fc from 'fast-check'
+import jsonld from 'jsonld'
 import { describe, expect, test } from 'vitest'
 import type { Offer, Product } from '../../src/catalog/contract.ts'
+import { PACKAGE_FOLDER } from '../../src/lib/paths.ts'
 import { comparePrices } from '../../src/offers/money.ts'
 import { createRenderer } from '../../src/widgets/render.ts'
 import { toSchemaOrgProduct } from '../../src/widgets/schema-org.ts'
@@ -23,6 +27,33 @@ const parse = (product: Product, offers: readonly Offer[]): Markup =>
 const makePricedOffer = (price: string, over: Partial<Offer> = {}): Offer =>
   makeParsedOffer({ price, ...over })
 
+/** The address of schema.org's context stands for this: all names belong to schema.org. */
+const CONTEXT = { '@context': { '@vocab': 'https://schema.org/' } }
+const PAGE = 'https://magazine.example/lamps/test'
+
+/** Read the markup of a page as search engines do: nodes with the same id are one. */
+async function readPage(
+  ...scripts: readonly string[]
+): Promise<readonly Readonly<Record<string, unknown>>[]> {
+  const { '@graph': nodes } = await jsonld.flatten(
+    scripts.map((text): unknown => JSON.parse(text)),
+    CONTEXT,
+    {
+      base: PAGE,
+      compactToRelative: false,
+      documentLoader: (documentUrl) => Promise.resolve({ documentUrl, document: CONTEXT }),
+    },
+  )
+  return nodes
+}
+
+/** Return the example of the documentation: an editor's markup. */
+function readExample(): string {
+  const docs = readFileSync(join(PACKAGE_FOLDER, 'docs/publish/options.md'), 'utf8')
+  const [, text = ''] = /```json\n([^]*?)```/.exec(docs) ?? []
+  return text
+}
+
 /** Characters that could end a script element, open a comment or an include, or break a line in a script. */
 const UNSAFE = /[<>&\u2028\u2029]/
 
@@ -31,6 +62,7 @@ describe('schema.org markup', () => {
     expect(parse(makeProduct({ brand: null, images: [] }), [makePricedOffer('49.90')])).toEqual({
       '@context': 'https://schema.org',
       '@type': 'Product',
+      '@id': `#product-${toGtin(1)}`,
       name: 'Lumen Arc desk lamp',
       gtin: toGtin(1),
       offers: {
@@ -41,6 +73,36 @@ describe('schema.org markup', () => {
         offerCount: 1,
       },
     })
+  })
+
+  test('review of the page, as documented - is one of the product with the offers', async () => {
+    const product = makeProduct({ gtin: '09520001001024' })
+    const nodes = await readPage(readExample(), render(product, [makePricedOffer('49.90')]))
+    const products = nodes.filter((node) => node['@type'] === 'Product')
+    expect(products).toMatchObject([
+      { '@id': `${PAGE}#product-09520001001024`, gtin: '09520001001024', name: product.title },
+    ])
+    const review = nodes.find((node) => node['@type'] === 'Review')
+    expect(review?.['itemReviewed']).toEqual({ '@id': products[0]?.['@id'] })
+  })
+
+  test('product of the page with the same id - one product with its properties and the offers', async () => {
+    const own = {
+      '@context': 'https://schema.org',
+      '@type': 'Product',
+      '@id': `#product-${toGtin(1)}`,
+      mpn: 'LA-1',
+      url: PAGE,
+    }
+    const markup = render(makeProduct(), [makePricedOffer('49.90')])
+    const other = render(makeProduct({ gtin: toGtin(2) }), [makePricedOffer('5')])
+    const nodes = await readPage(JSON.stringify(own), markup, other)
+    const products = nodes.filter((node) => node['@type'] === 'Product')
+    expect(products).toHaveLength(2)
+    expect(products[0]).toMatchObject({ gtin: toGtin(1), mpn: 'LA-1', url: PAGE })
+    const { offers: reference } = products[0] as Markup
+    const offers = nodes.find((node) => node['@id'] === reference['@id'])
+    expect(offers).toMatchObject({ '@type': 'AggregateOffer', lowPrice: '49.90' })
   })
 
   test('several pictures - the one of the box', () => {

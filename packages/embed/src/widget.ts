@@ -22,8 +22,8 @@ export class Widget extends Base {
     ...OPTIONS,
   ]
   /** The content, which stays where frameworks have put it, is shown here. */
-  readonly #slot = document.createElement('slot')
-  readonly #box = document.createElement('div')
+  readonly #slot = Document.prototype.createElement.call(document, 'slot')
+  readonly #box = Document.prototype.createElement.call(document, 'div')
   /** What the frame was made from; empty: there is none. */
   #source = ''
   #unmount: (() => void) | undefined

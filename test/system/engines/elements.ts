@@ -96,6 +96,13 @@ export const elementsSuite = defineSuite('elements', (engine) => {
     expect(await page.evaluate('problems')).toEqual([])
   })
 
+  test('elements with names of methods of the document - the box is shown', async () => {
+    const comment = '<img name="createElement" alt=""><img name="currentScript" alt="">'
+    const page = await openPage(engine, comment + toElement('1') + SCRIPT)
+    await waitUntil(page, IS_OPEN)
+    expect((await readShown(page)).frames).toBe(1)
+  })
+
   test('example of the documentation - shows its box', async () => {
     const docs = await readFile(join(PACKAGE_FOLDER, 'docs/publish/components.md'), 'utf8')
     const [, example = ''] = /```html\n(.*?)```/s.exec(docs) ?? []

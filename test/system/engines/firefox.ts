@@ -11,17 +11,21 @@ export async function connectFirefox(): Promise<Engine> {
   })
   return {
     async open(viewport) {
+      const others = new Set(await browser.pages())
       const page = await browser.newPage()
       await page.setViewport(viewport)
       // Firefox slows down the pages of other tabs.
       await page.bringToFront()
-      return toEnginePage(page)
+      return toEnginePage(page, async () => {
+        // With the tabs that its links have opened.
+        for (const opened of await browser.pages()) if (!others.has(opened)) await opened.close()
+      })
     },
     disconnect: () => browser.disconnect(),
   }
 }
 
-function toEnginePage(page: Page): EnginePage {
+function toEnginePage(page: Page, close: () => Promise<void>): EnginePage {
   const find = async (selector?: string): Promise<Page | Frame> => {
     if (selector === undefined) return page
     const frame = await (await page.$(selector))?.contentFrame()
@@ -35,6 +39,6 @@ function toEnginePage(page: Page): EnginePage {
     resize: (viewport) => page.setViewport(viewport),
     press: (key) => page.keyboard.press(key === 'Space' ? ' ' : key),
     click: async (selector, frame) => (await find(frame)).click(selector),
-    close: () => page.close(),
+    close,
   }
 }

@@ -74,7 +74,12 @@ function serveWidgets(): void {
     widgets.responses.set(PREFIX + asset.path, { type: asset.contentType, body: asset.bodies.identity })
   }
   const embed = assets.get('embed.js')
-  widgets.responses.set(`${PREFIX}/embed.js`, { type: embed.contentType, body: embed.bodies.identity })
+  const script = { type: embed.contentType, body: embed.bodies.identity }
+  widgets.responses.set(`${PREFIX}/embed.js`, script)
+  // On the host of the page, where a module needs no CORS.
+  for (const path of ['/shops/embed.js', '/shops/assets/embed.0123abcd.js', '/bundle.js'])
+    publisher.responses.set(path, script)
+  widgets.responses.set('/comments/embed.js', { type: embed.contentType, body: 'isForeignLoaded = true' })
 }
 
 function toPlaceholder(kind: string, attributes = ''): string {
@@ -90,8 +95,11 @@ function usePage(engine: EngineInUse) {
     if (problems.length > 0) throw new Error(problems.join('\n'))
   })
   return {
-    async open(body: string, viewport: Viewport = { width: 800, height: 900 }): Promise<EnginePage> {
-      const script = `<script async src="${widgets.origin}${PREFIX}/embed.js?v=1"></script>`
+    async open(
+      body: string,
+      viewport: Viewport = { width: 800, height: 900 },
+      script = `<script async src="${widgets.origin}${PREFIX}/embed.js?v=1"></script>`,
+    ): Promise<EnginePage> {
       publisher.responses.set(
         '/',
         toHtmlResponse(`<!doctype html><title>Article</title><body>${WATCH_PROBLEMS}${body}${script}`),
@@ -111,6 +119,10 @@ const addScript = (page: EnginePage, url: string): Promise<void> =>
   page.evaluate(
     `new Promise((done) => document.body.append(Object.assign(document.createElement('script'), { src: '${url}', onload: () => done() })))`,
   )
+
+/** A script of others with the same name, like that of Disqus. */
+const toForeignScript = (attributes = ''): string =>
+  `<script src="${widgets.origin}/comments/embed.js" ${attributes}></script>`
 
 const isShown = (index: number): string =>
   `document.querySelectorAll("iframe")[${index}]?.offsetHeight > 50 && ` +
@@ -240,6 +252,47 @@ export const loaderSuite = defineSuite('loader', (engine) => {
       '0px',
       '33px',
     ])
+  })
+
+  test('elements with names of properties of the document, and a frame with ours - the widget is shown', async () => {
+    const names = ['currentScript', 'documentElement', 'querySelector', 'querySelectorAll', 'createElement']
+    const comment = names.map((name) => `<img name="${name}" alt="">`).join('')
+    const frame = `<iframe name="vitrine" src="${widgets.origin}/comments/embed.js"></iframe>`
+    const page = await publisherPage.open(comment + frame + toPlaceholder('where-to-buy', 'data-gtin="1"'))
+    await waitUntil(page, 'document.getElementsByTagName("iframe")[1]?.offsetHeight > 50')
+    expect(await page.evaluate('document.currentScript.localName')).toBe('img')
+  })
+
+  test.each([
+    ['module', '<script type="module" src="/shops/embed.js?v=1"></script>'],
+    ['pinned module', '<script type="module" src="/shops/assets/embed.0123abcd.js"></script>'],
+    ['imported module', '<script type="module">import "/shops/embed.js"</script>'],
+    [
+      'script in a shadow root',
+      `<div></div><script>document.querySelector('div').attachShadow({ mode: 'open' }).append(Object.assign(document.createElement('script'), { src: '/shops/embed.js' }))</script>`,
+    ],
+  ])('%s, beside scripts of others with the same name - takes its own folder', async (_name, script) => {
+    const foreign = toForeignScript() + toForeignScript('type="module"')
+    const page = await publisherPage.open(
+      `${foreign}<main>${toPlaceholder('deals')}</main>`,
+      undefined,
+      script,
+    )
+    await waitUntil(page, 'document.querySelector("main iframe")')
+    expect(await page.evaluate('document.querySelector("main iframe").src')).toBe(
+      `${publisher.origin}/shops/embeds/${CHANNEL}/deals`,
+    )
+    expect(await page.evaluate('isForeignLoaded')).toBe(true)
+  })
+
+  test('code in another file - one warning, and no frame from a guessed server', async () => {
+    const page = await publisherPage.open(
+      toForeignScript() + toPlaceholder('deals'),
+      undefined,
+      '<script src="/bundle.js"></script>',
+    )
+    expect(await page.evaluate('warnings')).toEqual(['Vitrine needs embed.js.'])
+    expect(await page.evaluate('document.querySelector("iframe")')).toBeNull()
   })
 
   test('loaded twice - one frame per placeholder, one window.vitrine', async () => {

@@ -10,6 +10,7 @@ import { keyboardSuite } from './keyboard.ts'
 import { layoutShiftSuite } from './layout-shift.ts'
 import { loaderSuite } from './loader.ts'
 import { picturesSuite } from './pictures.ts'
+import { referrersSuite } from './referrers.ts'
 import { studioSuite } from './studio.ts'
 import { useEngine } from './use-engine.ts'
 
@@ -26,6 +27,7 @@ const SUITES = [
   layoutShiftSuite,
   loaderSuite,
   picturesSuite,
+  referrersSuite,
   studioSuite,
 ]
 

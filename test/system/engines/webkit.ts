@@ -93,6 +93,16 @@ function toEnginePage(call: Send, screen: Viewport): EnginePage {
       }),
     click: (selector, frame) =>
       inFrame(frame, async () => call('POST', `/element/${await findElement(selector)}/click`, {})),
-    close: () => call('POST', '/url', { url: 'about:blank' }),
+    async close() {
+      const own = await call<string>('GET', '/window')
+      // The tabs that links have opened.
+      for (const handle of await call<string[]>('GET', '/window/handles')) {
+        if (handle === own) continue
+        await call('POST', '/window', { handle })
+        await call('DELETE', '/window')
+      }
+      await call('POST', '/window', { handle: own })
+      await call('POST', '/url', { url: 'about:blank' })
+    },
   }
 }
