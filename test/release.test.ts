@@ -20,6 +20,8 @@ const VERSIONED_PATHS = [
   'scripts',
 ]
 
+const readRoot = (path: string): string => readFileSync(join(PACKAGE_FOLDER, path), 'utf8')
+
 describe('a release', () => {
   it('version - is the same in all files that repeat it', () => {
     expect(run('sync-version.mjs', '--check')).toMatchObject({ status: 0, stderr: '' })
@@ -42,10 +44,9 @@ describe('a release', () => {
   })
 
   it('images of Dockerfiles and Compose - have a digest, except our own', () => {
-    const read = (path: string): string => readFileSync(join(PACKAGE_FOLDER, path), 'utf8')
     const images = ['Dockerfile', 'deploy/compose/Dockerfile', 'compose.yaml'].map((path) => [
       path,
-      ...[...read(path).matchAll(/^(?:ARG NODE_IMAGE=|FROM (?!.*\$)| +image: (?!vitrine:))(.+)$/gm)].map(
+      ...[...readRoot(path).matchAll(/^(?:ARG NODE_IMAGE=|FROM (?!.*\$)| +image: (?!vitrine:))(.+)$/gm)].map(
         ([, image = '']) => image.replace(/^[a-z]+:[\w.-]+@sha256:[0-9a-f]{64}$/, 'pinned'),
       ),
     ])

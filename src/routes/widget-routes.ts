@@ -16,12 +16,7 @@ import {
   toHeaderBlock,
 } from '../http/response-cache.ts'
 import { type BodySource, type OpenedBody, openBody } from '../http/render-queue.ts'
-import {
-  chooseEncoding,
-  listHeaders,
-  toHeaderText,
-  toUtf8ByteString,
-} from '../http/response.ts'
+import { chooseEncoding, listHeaders, toHeaderText, toUtf8ByteString } from '../http/response.ts'
 import type { Visitor } from '../lib/fair-queue.ts'
 import { createSingleFlight } from '../lib/single-flight.ts'
 import { toSubTemplate } from '../lib/sub-template.ts'
