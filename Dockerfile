@@ -4,7 +4,7 @@
 #   docker run --rm --publish 127.0.0.1:3000:3000 vitrine
 
 # Another base image: --build-arg NODE_IMAGE=…
-ARG NODE_IMAGE=node:24-trixie-slim@sha256:8ec5d7557396cfe32d21c3f9c13072355ceab22b584578ca4bb28af31120cffe
+ARG NODE_IMAGE=node:24-trixie-slim@sha256:50c3b2f6988dfc307b86e5301d69611af31f4789bdf232863b07d3b02fe55ae0
 
 # Build the server and the browser files, with the development packages. Both first stages run on the machine that builds,
 # whatever it builds for, and the last one runs no command. So an image for another processor needs no emulation:

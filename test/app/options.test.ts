@@ -146,6 +146,7 @@ describe('box', () => {
     const json = /<script type="application\/ld\+json">(.*)<\/script>$/s.exec(html)?.[1] ?? ''
     expect(JSON.parse(json)).toEqual({
       '@context': 'https://schema.org',
+      '@id': '#product-09521234567899',
       '@type': 'Product',
       name: 'Lumen Arc desk lamp',
       gtin: '09521234567899',
