@@ -246,6 +246,15 @@ export function testSharedCache(name: string, { fixture, cdn }: CdnUnderTest): v
     }
   })
 
+  it(`${name} - prefetch of a shop link - is refused, not tried on every server`, async () => {
+    const path = `/go/${CHANNEL_ID}/${fixture().nextGtin()}/0123456789abcdef`
+    for (const header of ['sec-purpose', 'x-moz']) {
+      const { status, headers } = await fetchFromCdn(path, { [header]: 'prefetch' })
+      expect([status, headers['cache-control']]).toEqual([503, 'no-store'])
+    }
+    expect(fixture().countRequests(path)).toBeLessThanOrEqual(2)
+  })
+
   it.each(OPERATOR_PATHS)(`${name} - %s - is served only to operators' addresses`, async (path) => {
     const countBefore = fixture().countRequests(path)
     for (const cdnRequest of [{ from: '127.0.0.2' }, { headers: { 'x-forwarded-for': '192.0.2.7' } }])
