@@ -2,7 +2,7 @@ import type { CallPolicy } from '../catalog/call-policy.ts'
 import type { CatalogClient } from '../catalog/client.ts'
 import type { Product } from '../catalog/contract.ts'
 import type { DropCounts } from '../catalog/parse.ts'
-import { type Clock, SECOND_MS, isNewer, isWithin } from '../clock.ts'
+import { type Clock, SECOND_MS, computeNextMidnightUtcMs, isNewer, isWithin } from '../clock.ts'
 import type { Config, FreshnessConfig } from '../config/config.ts'
 import { CatalogInvalidError, CatalogStatusError, UnavailableError } from '../errors.ts'
 import { computeRemainingWaitMs, tryReadBeforeDeadline, tryWithTimeout } from '../lib/with-timeout.ts'
@@ -232,12 +232,17 @@ export class ProductSource {
     { product, asOfMs }: CopyEntry,
     status: 'stale' | 'rescued',
   ): Cached<Product | null> {
-    const { clock, config, failures } = this.#details
+    const { clock, config, failures, callPolicy } = this.#details
+    const nowMs = clock.nowMs()
+    const limitedUntilMs = callPolicy.getRateLimitedUntilMs()
     const validUntilMs = this.#canCall(request, 'refresh')
       ? 0
       : Math.min(
-          clock.nowMs() + BLOCKED_VALID_MS,
+          nowMs + BLOCKED_VALID_MS,
           failures.getEndMs(request.key) || Infinity,
+          limitedUntilMs > nowMs ? limitedUntilMs : Infinity,
+          // The day of the catalog's limit ends.
+          computeNextMidnightUtcMs(nowMs),
           computeStatusEndMs(asOfMs, status, config),
         )
     return { value: product, asOfMs, status, validUntilMs }
