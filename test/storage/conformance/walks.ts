@@ -68,6 +68,30 @@ export function describeWalks(subject: Subject): void {
       expect(await readView(copy, THREE)).toEqual({ box: 'three @210', grid: after })
     })
 
+    test('product that walks leave out - its data stay and age, its neighbours that are gone end', async () => {
+      const four = toGtin(4)
+      await walkAll(
+        copy,
+        [ONE, TWO, THREE, four].map((gtin) => makeSale(gtin, gtin)),
+        100,
+      )
+      await walkAll(
+        copy,
+        [ONE, TWO, THREE, four].map((gtin) => makeSale(gtin, gtin)),
+        200,
+      )
+      for (const nowMs of [300, 400]) {
+        const walk = await begin(copy, nowMs)
+        const page = { asOfMs: nowMs, leftOutGtins: [TWO, four] }
+        await copy.applyPage(CHANNEL, makePage(walk, [makeSale(ONE, ONE)], page))
+        await copy.completeWalk(CHANNEL, walk, { nowMs, isMalformed: false })
+        const boxes = await Promise.all([ONE, TWO, THREE, four].map((gtin) => readBox(copy, gtin)))
+        expect(boxes).toEqual([`${ONE} @${nowMs}`, `${TWO} @200`, 'unknown', `${four} @200`])
+        expect((await readGrid(copy)).toSorted()).toEqual([ONE, TWO, four])
+      }
+      expect(await copy.getCopyState(CHANNEL)).toMatchObject({ productCount: 1 })
+    })
+
     test('state after a walk - has its counts, times and drops', async () => {
       const walk = await begin(copy, 100)
       const first = { asOfMs: 100, nextCursor: 'c', drops: { price: 2 } }
