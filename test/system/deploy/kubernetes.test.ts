@@ -2,10 +2,12 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { createServer } from 'node:http'
+import { BlockList, isIPv6 } from 'node:net'
 import { join } from 'node:path'
 import type { Deployment } from 'kubernetes-types/apps/v1.d.ts'
 import type { HorizontalPodAutoscaler } from 'kubernetes-types/autoscaling/v2.d.ts'
 import type { ConfigMap, EnvVar, Secret, Service } from 'kubernetes-types/core/v1.d.ts'
+import type { NetworkPolicy } from 'kubernetes-types/networking/v1.d.ts'
 import type { PodDisruptionBudget } from 'kubernetes-types/policy/v1.d.ts'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { parseConfig } from '../../../src/config/config.ts'
@@ -24,6 +26,7 @@ const secret = readYaml(`${FOLDER}/secret.example.yaml`) as DeepRequired<Secret>
 const service = readYaml(`${FOLDER}/service.yaml`) as DeepRequired<Service>
 const podsService = readYaml(`${FOLDER}/pods-service.yaml`) as DeepRequired<Service>
 const budget = readYaml(`${FOLDER}/disruption-budget.yaml`) as DeepRequired<PodDisruptionBudget>
+const network = readYaml(`${FOLDER}/network-policy.yaml`) as NetworkPolicy
 const autoscaler = readYaml(`${FOLDER}/autoscaler.yaml`) as DeepRequired<HorizontalPodAutoscaler>
 
 const pod = deployment.spec.template.spec
@@ -55,6 +58,23 @@ function findNamed<T extends { name: string }>(list: readonly T[], name: string)
   const found = list.find((item) => item.name === name)
   if (found === undefined) throw new Error(`no item has the name ${name}`)
   return found
+}
+
+/** Whether the network policy lets a pod connect to an address outside of the cluster. */
+function isAllowed(address: string, port: number, protocol: string): boolean {
+  const family = isIPv6(address) ? 'ipv6' : 'ipv4'
+  const contains = (block: string): boolean => {
+    const [prefix = '', bits] = block.split('/')
+    const list = new BlockList()
+    list.addSubnet(prefix, Number(bits), isIPv6(prefix) ? 'ipv6' : 'ipv4')
+    return isIPv6(prefix) === isIPv6(address) && list.check(address, family)
+  }
+  return (network.spec?.egress ?? []).some(
+    ({ to, ports = [] }) =>
+      ports.some((rule) => rule.port === port && rule.protocol === protocol) &&
+      (to?.some(({ ipBlock }) => ipBlock && contains(ipBlock.cidr) && !ipBlock.except?.some(contains)) ??
+        true),
+  )
 }
 
 describe('the Kubernetes manifests', () => {
@@ -114,9 +134,13 @@ describe('the Kubernetes manifests', () => {
       service.spec.selector,
       podsService.spec.selector,
       budget.spec.selector.matchLabels,
+      network.spec?.podSelector.matchLabels,
+      ...(network.spec?.egress ?? []).flatMap(({ to = [] }) =>
+        to.map(({ podSelector }) => podSelector?.matchLabels).filter(Boolean),
+      ),
       ...pod.topologySpreadConstraints.map(({ labelSelector }) => labelSelector.matchLabels),
     ]
-    expect(selectors).toHaveLength(6)
+    expect(selectors).toHaveLength(8)
     for (const selector of selectors) expect(selector).toEqual(labels)
     expect(autoscaler.spec.scaleTargetRef).toMatchObject({
       name: deployment.metadata.name,
@@ -130,6 +154,40 @@ describe('the Kubernetes manifests', () => {
     expect(service.spec.ports.map(({ targetPort }) => targetPort)).toEqual(['http'])
     for (const probe of [container.startupProbe, container.livenessProbe])
       expect(probe.httpGet).toEqual({ path: '/healthz', port: 'http' })
+  })
+
+  it('the network policy - accepts connections to the port of the container only, also from its other pods', () => {
+    const ports = [{ protocol: 'TCP', port: container.ports[0]?.containerPort }]
+    expect(network.spec?.policyTypes).toEqual(['Ingress', 'Egress'])
+    expect(network.spec?.ingress).toEqual([{ ports }])
+    const toPods = network.spec?.egress?.filter(({ to }) => to?.some(({ podSelector }) => podSelector))
+    expect(toPods?.map((rule) => rule.ports)).toEqual([ports])
+  })
+
+  it('the network policy - lets pods reach catalog and database of the example settings, also in the cluster', () => {
+    const database = new URL(secret.stringData['database-url'] ?? '')
+    expect(new URL(settings.data['VITRINE_CATALOG_URL'] ?? '')).toMatchObject({
+      protocol: 'https:',
+      port: '',
+    })
+    const ports = network.spec?.egress?.find(({ to }) => to?.some((peer) => peer.namespaceSelector))?.ports
+    expect(ports?.map(({ port }) => port)).toEqual([443, Number(database.port)])
+  })
+
+  it.each([
+    ['192.0.2.1', 443, 'TCP', true],
+    ['2001:db8::1', 443, 'TCP', true],
+    ['10.0.0.9', 5432, 'TCP', true],
+    ['10.96.0.10', 53, 'UDP', true],
+    ['169.254.20.10', 53, 'UDP', true],
+    ['169.254.169.254', 80, 'TCP', false],
+    ['169.254.169.254', 443, 'TCP', false],
+    ['fe80::1', 443, 'TCP', false],
+    ['fd00:ec2::254', 443, 'TCP', false],
+    ['10.0.0.9', 6379, 'TCP', false],
+    ['192.0.2.1', 443, 'UDP', false],
+  ])('the network policy, %s:%i/%s - allowed: %s', (address, port, protocol, expected) => {
+    expect(isAllowed(address, port, protocol)).toBe(expected)
   })
 
   it('the headless service for the readiness probe - also lists the addresses of pods that are not ready', () => {

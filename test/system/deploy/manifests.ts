@@ -16,6 +16,7 @@ const MODULES: Readonly<Record<string, string>> = {
   v1: 'core/v1',
   'apps/v1': 'apps/v1',
   'autoscaling/v2': 'autoscaling/v2',
+  'networking.k8s.io/v1': 'networking/v1',
   'policy/v1': 'policy/v1',
 }
 
