@@ -42,12 +42,13 @@ describe('a release', () => {
   })
 
   it('images of Dockerfiles and Compose - have a digest, except our own', () => {
-    const read = (path: string): string => readFileSync(join(PACKAGE_FOLDER, path), 'utf8')
     const images = ['Dockerfile', 'deploy/compose/Dockerfile', 'compose.yaml'].map((path) => [
       path,
-      ...[...read(path).matchAll(/^(?:ARG NODE_IMAGE=|FROM (?!.*\$)| +image: (?!vitrine:))(.+)$/gm)].map(
-        ([, image = '']) => image.replace(/^[a-z]+:[\w.-]+@sha256:[0-9a-f]{64}$/, 'pinned'),
-      ),
+      ...[
+        ...readFileSync(join(PACKAGE_FOLDER, path), 'utf8').matchAll(
+          /^(?:ARG NODE_IMAGE=|FROM (?!.*\$)| +image: (?!vitrine:))(.+)$/gm,
+        ),
+      ].map(([, image = '']) => image.replace(/^[a-z]+:[\w.-]+@sha256:[0-9a-f]{64}$/, 'pinned')),
     ])
     expect(images).toEqual([
       ['Dockerfile', 'pinned'],
