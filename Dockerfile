@@ -19,7 +19,7 @@ COPY scripts scripts
 COPY views views
 COPY public public
 COPY src src
-RUN npm run build && find dist -name '*.map' -delete
+RUN npm run build && find dist '(' -name '*.map' -o -name package-lock.json ')' -delete
 
 # Packages of the server, with the native ones of the target. This Node has SQLite, so it does not need the package for it.
 FROM --platform=${BUILDPLATFORM} ${NODE_IMAGE} AS packages

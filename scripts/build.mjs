@@ -49,6 +49,8 @@ async function copyData(folder) {
     recursive: true,
     filter: (path) => ['', '.json', '.svg', '.webp'].includes(extname(path)),
   })
+  // npm leaves it out of the root of a package.
+  await cp(join(ROOT_FOLDER, 'package-lock.json'), join(folder, 'package-lock.json'))
   // A file of types only is its own declaration.
   await cp(join(ROOT_FOLDER, 'src/widgets/json-types.ts'), join(folder, 'widgets/json-types.d.ts'))
 }

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, readdirSync, statSync } from 'node
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, it, vi } from 'vitest'
-import { PACKAGE_FOLDER } from '../../src/lib/paths.ts'
+import { PACKAGE_FOLDER, VERSION } from '../../src/lib/paths.ts'
 import { makeFolder } from '../cli/run-cli.ts'
 import { addCleanup, setUpOnce } from '../helpers/cleanup.ts'
 import { killGroup } from './kill-group.ts'
@@ -33,6 +33,16 @@ const readManifest = () =>
     'dependencies' | 'optionalDependencies',
     Record<string, string>
   >
+
+/** Read version and checksum of each package in a lock file, by its folder. */
+function readPins(path: string): Readonly<Record<string, string>> {
+  const { packages } = JSON.parse(readFileSync(path, 'utf8')) as Readonly<{
+    packages: Readonly<Record<string, Readonly<{ version: string; integrity: string }>>>
+  }>
+  return Object.fromEntries(
+    Object.entries(packages).map(([name, { version, integrity }]) => [name, `${version} ${integrity}`]),
+  )
+}
 
 async function install(folder: string, file: string, ...options: readonly string[]): Promise<void> {
   await execute('npm', ['install', '--prefer-offline', '--ignore-scripts', ...options, file], { cwd: folder })
@@ -68,6 +78,7 @@ describe('the npm package', () => {
       'deploy/sub-ids.json',
       'deploy/systemd/vitrine.service',
       'deploy/compose/Dockerfile',
+      'dist/package-lock.json',
       'docs/operate/configuration.md',
     ]
     expect(paths).toEqual(expect.arrayContaining(expected))
@@ -114,6 +125,23 @@ describe('the npm package', () => {
     await install(folder, getPackage().file, '--omit=optional')
     expect(sumFileSizes(join(folder, 'node_modules'))).toBeLessThan(MAX_INSTALLED_BYTES)
     expect(existsSync(join(folder, 'node_modules/express'))).toBe(true)
+  })
+
+  it('the image of vitrine init, built from the package - has exactly the packages of the lock file', async () => {
+    const { file } = getPackage()
+    const folder = makeFolder()
+    const text = readFileSync(join(PACKAGE_FOLDER, 'deploy/compose/Dockerfile'), 'utf8')
+    const command = /^RUN (npm pack (?:.*\\\n)*.*)$/m.exec(text)?.[1] ?? ''
+    expect(command).toContain('vitrine@${VITRINE_VERSION} ')
+    // The package is not on the registry, and the cache of this machine stays.
+    const npm = `npm() { if [ "$1" = pack ]; then cp '${file}' .; else command npm "$@" --prefer-offline; fi; }`
+    await execute('sh', ['-c', `set -e\n${npm}\n${command.replace(' /root/.npm', '')}`], { cwd: folder })
+    const locked = readPins(join(PACKAGE_FOLDER, 'package-lock.json'))
+    const installed = readPins(join(folder, 'node_modules/.package-lock.json'))
+    expect(Object.keys(installed).length).toBeGreaterThan(80)
+    expect(locked).toMatchObject(installed)
+    const { stdout } = await execute(process.execPath, ['dist/main.js', '--version'], { cwd: folder })
+    expect(stdout.trim()).toBe(VERSION)
   })
 
   it('npx vitrine serve - in an empty folder - shows a box, and keeps its data there', async () => {

@@ -71,8 +71,10 @@ describe('deploy/compose/Dockerfile, from the npm package', () => {
 
   it('base image, user, folder and command - are those of the other Dockerfile', () => {
     expect(text).toContain(`FROM ${/^ARG NODE_IMAGE=(\S+)$/m.exec(DOCKERFILE)?.[1]}\n`)
-    const lines = DOCKERFILE.split('\n').filter((line) => /^(?:USER|CMD|WORKDIR \/data)/.test(line))
-    expect(lines).toHaveLength(3)
+    const lines = DOCKERFILE.split('\n').filter((line) =>
+      /^(?:USER|ENTRYPOINT|CMD|WORKDIR \/data)/.test(line),
+    )
+    expect(lines).toHaveLength(4)
     for (const line of lines) expect(text.split('\n')).toContain(line)
   })
 })
