@@ -20,8 +20,6 @@ const VERSIONED_PATHS = [
   'scripts',
 ]
 
-const readRoot = (path: string): string => readFileSync(join(PACKAGE_FOLDER, path), 'utf8')
-
 describe('a release', () => {
   it('version - is the same in all files that repeat it', () => {
     expect(run('sync-version.mjs', '--check')).toMatchObject({ status: 0, stderr: '' })
@@ -46,9 +44,11 @@ describe('a release', () => {
   it('images of Dockerfiles and Compose - have a digest, except our own', () => {
     const images = ['Dockerfile', 'deploy/compose/Dockerfile', 'compose.yaml'].map((path) => [
       path,
-      ...[...readRoot(path).matchAll(/^(?:ARG NODE_IMAGE=|FROM (?!.*\$)| +image: (?!vitrine:))(.+)$/gm)].map(
-        ([, image = '']) => image.replace(/^[a-z]+:[\w.-]+@sha256:[0-9a-f]{64}$/, 'pinned'),
-      ),
+      ...[
+        ...readFileSync(join(PACKAGE_FOLDER, path), 'utf8').matchAll(
+          /^(?:ARG NODE_IMAGE=|FROM (?!.*\$)| +image: (?!vitrine:))(.+)$/gm,
+        ),
+      ].map(([, image = '']) => image.replace(/^[a-z]+:[\w.-]+@sha256:[0-9a-f]{64}$/, 'pinned')),
     ])
     expect(images).toEqual([
       ['Dockerfile', 'pinned'],
