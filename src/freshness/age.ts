@@ -9,7 +9,7 @@ export type Age = 'fresh' | 'stale' | 'rescue' | 'gone' | 'unknown'
 /**
  * - `hit`: younger than `freshSeconds`
  * - `miss`: fetched for this request
- * - `stale`: older than `freshSeconds`; refreshed in the background, unless a recent call failed
+ * - `stale`: older than `freshSeconds`; refreshed in the background, unless a recent call failed or calls are not allowed
  * - `rescued`: the stored copy, because the catalog failed, is late or must not be called
  */
 export type CacheStatus = 'hit' | 'miss' | 'stale' | 'rescued'
@@ -23,6 +23,22 @@ export type Cached<T> = Readonly<{
   /** Until when `value` can be reused without a new check, Unix milliseconds; 0: not at all. */
   validUntilMs: number
 }>
+
+/** Maximum delay before a finished walk is visible, even one of another process: to grids, and to boxes of products that were missing. */
+export const WALK_VISIBLE_WITHIN_MS: number = SECOND_MS
+
+/** How long old data are reused while no call may replace them, at most until the known end of what prevents it. */
+export const BLOCKED_VALID_MS: number = 30 * SECOND_MS
+
+/** Compute when data of a time get another status, Unix milliseconds. */
+export function computeStatusEndMs(
+  asOfMs: number,
+  status: CacheStatus,
+  { freshSeconds, staleSeconds, rescueSeconds }: FreshnessConfig,
+): number {
+  if (status === 'hit' || status === 'miss') return asOfMs + freshSeconds * SECOND_MS
+  return asOfMs + (status === 'stale' ? staleSeconds : rescueSeconds) * SECOND_MS + 1
+}
 
 export function classifyAge(asOfMs: number, nowMs: number, config: FreshnessConfig): Age {
   const ageMs = nowMs - asOfMs

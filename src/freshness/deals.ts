@@ -7,7 +7,7 @@ import type { LruCache } from '../lib/lru-cache.ts'
 import { createSingleFlight } from '../lib/single-flight.ts'
 import { findSaleEndMs, isSaleEnded } from '../offers/price-age.ts'
 import { type CopyStore, type DealEntry, type DealQuery, isShortRead } from '../storage/store.ts'
-import { type Cached, classifyAge } from './age.ts'
+import { type Cached, WALK_VISIBLE_WITHIN_MS, classifyAge, computeStatusEndMs } from './age.ts'
 
 export type DealPage = Readonly<{ deals: readonly DealEntry[]; hasNext: boolean }>
 
@@ -27,9 +27,6 @@ type DealSourceDetails = Readonly<{
   config: FreshnessConfig
   onStoreFailure(error: unknown): void
 }>
-
-/** Maximum delay before grids show a finished walk, even one of another process. */
-const WALK_VISIBLE_WITHIN_MS: number = SECOND_MS
 
 /**
  * A page read from the copy at `readAtMs`. It saves a read only while it is fresh and `walk` is current. `saleEndMs`: when its
@@ -86,7 +83,7 @@ export class DealSource {
     if (currentWalk === 0 || completedStartedAtMs === null)
       throw new UnavailableError('no walk of the channel has completed yet')
     if (cachedDeals?.walk === currentWalk && this.#isFresh(cachedDeals))
-      return withValidity(cachedDeals, this.#details)
+      return toFresh(cachedDeals, this.#details)
     const read = await this.#flights.run(`${key} ${currentWalk}`, async () => {
       const { page, readAtMs } = await this.#readQueued(request)
       const asOfMs = findOldestMs(page.deals, completedStartedAtMs)
@@ -95,7 +92,7 @@ export class DealSource {
       cache.set(key, deals, JSON.stringify(page.deals).length * 2)
       return deals
     })
-    return withValidity(read, this.#details)
+    return toFresh(read, this.#details)
   }
 
   async #readQueued({ query, visitor = '' }: DealRequest): Promise<PageRead> {
@@ -154,7 +151,10 @@ function toUnavailable(error: unknown, { onStoreFailure }: DealSourceDetails): U
   return new UnavailableError('the stored copy cannot be read', { cause: error })
 }
 
-/** Remove ended sales and expired products from a page. The page's times tell whether there are any. */
+/**
+ * Remove ended sales and expired products from a page. The page's times tell whether there are any. Valid until a newer walk may be
+ * visible, or the status changes.
+ */
 function toCached(read: CachedDeals, { clock, config }: DealSourceDetails): Cached<DealPage> {
   const nowMs = clock.nowMs()
   const running = read.saleEndMs !== null && read.saleEndMs <= nowMs ? dropEnded(read, nowMs) : read
@@ -163,18 +163,15 @@ function toCached(read: CachedDeals, { clock, config }: DealSourceDetails): Cach
   const age = classifyAge(asOfMs, nowMs, config)
   if (age === 'gone') throw new UnavailableError('the stored copy is too old to be shown')
   const status = age === 'fresh' ? 'hit' : age === 'stale' ? 'stale' : 'rescued'
-  return { value: page, asOfMs, status, validUntilMs: 0 }
+  const validUntilMs = Math.min(nowMs + WALK_VISIBLE_WITHIN_MS, computeStatusEndMs(asOfMs, status, config))
+  return { value: page, asOfMs, status, validUntilMs }
 }
 
-/** Set `validUntilMs`: when a newer walk may be visible, the read is too old, or the status changes. */
-function withValidity(read: CachedDeals, details: DealSourceDetails): Cached<DealPage> {
+/** Convert a page that is read again when it is no longer fresh. */
+function toFresh(read: CachedDeals, details: DealSourceDetails): Cached<DealPage> {
   const cached = toCached(read, details)
-  if (cached.status === 'rescued') return cached
-  const freshMs = details.config.freshSeconds * SECOND_MS
-  const statusMaxAgeMs = cached.status === 'hit' ? freshMs : details.config.staleSeconds * SECOND_MS + 1
-  const nextWalkCheckMs = details.clock.nowMs() + WALK_VISIBLE_WITHIN_MS
-  const validUntilMs = Math.min(nextWalkCheckMs, read.readAtMs + freshMs, read.asOfMs + statusMaxAgeMs)
-  return { ...cached, validUntilMs }
+  const readAgainMs = read.readAtMs + details.config.freshSeconds * SECOND_MS
+  return { ...cached, validUntilMs: Math.min(cached.validUntilMs, readAgainMs) }
 }
 
 function dropEnded(read: CachedDeals, nowMs: number): CachedDeals {

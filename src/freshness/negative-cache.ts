@@ -24,9 +24,14 @@ export type NegativeCache = ReturnType<typeof createNegativeCache>
 /** `random`: numbers from 0 to 1, for the jitter. */
 export function createNegativeCache(clock: Clock, random: () => number = Math.random) {
   const expiresAtMs = new LRUCache<string, number>({ maxSize: MAX_FAILURES, sizeCalculation: () => 1 })
+  const getEndMs = (key: string): number => {
+    const untilMs = expiresAtMs.get(key) ?? 0
+    return isPauseActive({ untilMs, nowMs: clock.nowMs(), maxMs: MAX_RETENTION_MS }) ? untilMs : 0
+  }
   return {
-    has: (key: string): boolean =>
-      isPauseActive({ untilMs: expiresAtMs.get(key) ?? 0, nowMs: clock.nowMs(), maxMs: MAX_RETENTION_MS }),
+    has: (key: string): boolean => getEndMs(key) > 0,
+    /** Return until when a failure is remembered, Unix milliseconds; 0: there is none. */
+    getEndMs,
     /** `error`: `undefined` for a response that is already too old. A blocked call does not count as a failure. */
     add(key: string, error: unknown): void {
       if (error instanceof CatalogCallBlockedError) return

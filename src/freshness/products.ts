@@ -2,7 +2,7 @@ import type { CallPolicy } from '../catalog/call-policy.ts'
 import type { CatalogClient } from '../catalog/client.ts'
 import type { Product } from '../catalog/contract.ts'
 import type { DropCounts } from '../catalog/parse.ts'
-import { type Clock, SECOND_MS, isNewer, isWithin } from '../clock.ts'
+import { type Clock, SECOND_MS, computeNextMidnightUtcMs, isNewer, isWithin } from '../clock.ts'
 import type { Config, FreshnessConfig } from '../config/config.ts'
 import { CatalogInvalidError, CatalogStatusError, UnavailableError } from '../errors.ts'
 import { computeRemainingWaitMs, tryReadBeforeDeadline, tryWithTimeout } from '../lib/with-timeout.ts'
@@ -10,7 +10,14 @@ import type { LruCache } from '../lib/lru-cache.ts'
 import { createSingleFlight } from '../lib/single-flight.ts'
 import { isCheckDigitValid } from '../offers/gtin.ts'
 import type { CopyEntry, CopyStore } from '../storage/store.ts'
-import { type CacheStatus, type Cached, classifyAge } from './age.ts'
+import {
+  BLOCKED_VALID_MS,
+  type CacheStatus,
+  type Cached,
+  WALK_VISIBLE_WITHIN_MS,
+  classifyAge,
+  computeStatusEndMs,
+} from './age.ts'
 import type { ChannelSource } from './channels.ts'
 import type { FetchedProduct, Lookups } from './lookups.ts'
 import type { NegativeCache } from './negative-cache.ts'
@@ -66,11 +73,11 @@ export class ProductSource {
         return this.#toCurrent(entry, 'hit')
       case 'stale':
         if (this.#canCall(request, 'refresh')) this.#refresh(request, 'refresh').catch(() => {})
-        return toCached(entry, 'stale')
+        return this.#toOld(request, entry, 'stale')
       case 'rescue':
       case 'unknown': {
         const fresh = await this.#fetchInTime(request, 'refresh')
-        return fresh === undefined ? toCached(entry, 'rescued') : this.#toCurrent(fresh, 'miss')
+        return fresh === undefined ? this.#toOld(request, entry, 'rescued') : this.#toCurrent(fresh, 'miss')
       }
       default:
         return undefined
@@ -82,9 +89,8 @@ export class ProductSource {
     { isCopyRead, failure }: FoundEntry,
   ): Promise<Cached<Product | null>> {
     const walkedAtMs = isCopyRead ? await findCompleteWalkTime(this.#details, request) : undefined
-    if (walkedAtMs !== undefined) return toCached({ product: null, asOfMs: walkedAtMs }, 'hit')
-    if (!isCheckDigitValid(request.gtin))
-      return toCached({ product: null, asOfMs: this.#details.clock.nowMs() }, 'hit')
+    if (walkedAtMs !== undefined) return this.#toMissing(walkedAtMs, 'hit')
+    if (!isCheckDigitValid(request.gtin)) return this.#toMissing(this.#details.clock.nowMs(), 'hit')
     const entry = await this.#fetchInTime(request, 'lookup')
     if (entry !== undefined) return this.#toCurrent(entry, 'miss')
     throw new UnavailableError(
@@ -195,20 +201,45 @@ export class ProductSource {
   }
 
   /** Convert an entry that stays valid while it is fresh. */
-  #toCurrent(entry: CopyEntry, status: CacheStatus): Cached<Product | null> {
-    const { freshSeconds, notFoundSeconds } = this.#details.config
-    const seconds = entry.product === null ? Math.min(freshSeconds, notFoundSeconds) : freshSeconds
-    return { ...toCached(entry, status), validUntilMs: entry.asOfMs + seconds * SECOND_MS }
+  #toCurrent({ product, asOfMs }: CopyEntry, status: CacheStatus): Cached<Product | null> {
+    const { config } = this.#details
+    const freshUntilMs = computeStatusEndMs(asOfMs, status, config)
+    const notFoundUntilMs = asOfMs + config.notFoundSeconds * SECOND_MS
+    const validUntilMs = product === null ? Math.min(freshUntilMs, notFoundUntilMs) : freshUntilMs
+    return { value: product, asOfMs, status, validUntilMs }
+  }
+
+  /** Convert an old entry. It is reused only while no call may replace it: the next request must show the result of a call. */
+  #toOld(
+    request: ProductRequest,
+    { product, asOfMs }: CopyEntry,
+    status: 'stale' | 'rescued',
+  ): Cached<Product | null> {
+    const cached = { value: product, asOfMs, status }
+    if (this.#canCall(request, 'refresh')) return { ...cached, validUntilMs: 0 }
+    const { clock, config, failures, callPolicy } = this.#details
+    const nowMs = clock.nowMs()
+    const { quota, keyRefusedUntilMs } = callPolicy.getLocalState()
+    // Shares of the daily limit are renewed at midnight.
+    const blocksEndMs = [
+      failures.getEndMs(request.key),
+      quota.limitedUntilMs,
+      keyRefusedUntilMs,
+      computeNextMidnightUtcMs(nowMs),
+    ].filter((endMs) => endMs > nowMs)
+    const statusEndMs = computeStatusEndMs(asOfMs, status, config)
+    return { ...cached, validUntilMs: Math.min(nowMs + BLOCKED_VALID_MS, statusEndMs, ...blocksEndMs) }
+  }
+
+  /** Return that no shop sells the product, until a newer walk may have found it. */
+  #toMissing(asOfMs: number, status: CacheStatus): Cached<Product | null> {
+    const validUntilMs = this.#details.clock.nowMs() + WALK_VISIBLE_WITHIN_MS
+    return { value: null, asOfMs, status, validUntilMs }
   }
 
   #classifyAge({ asOfMs }: CopyEntry): ReturnType<typeof classifyAge> {
     return classifyAge(asOfMs, this.#details.clock.nowMs(), this.#details.config)
   }
-}
-
-/** Convert an entry whose age the next request must check again. */
-function toCached({ product, asOfMs }: CopyEntry, status: CacheStatus): Cached<Product | null> {
-  return { value: product, asOfMs, status, validUntilMs: 0 }
 }
 
 /** Estimated memory of a product or offer without its texts. */

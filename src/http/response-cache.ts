@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { LRUCache } from 'lru-cache'
-import { type Clock, isFuture } from '../clock.ts'
+import { type Clock, MINUTE_MS, isFuture, isPauseActive } from '../clock.ts'
 import type { CacheBounds } from '../lib/lru-cache.ts'
 import { type SubTemplate, fillSubs } from '../lib/sub-template.ts'
 import { type CacheLifetime, toCacheControl } from './cache-headers.ts'
@@ -19,6 +19,9 @@ const TARGETS_PER_RESPONSE = 2
 const MAX_TARGET_CHARACTERS = 256
 /** Memory of a response in addition to its body and own headers: key, targets and map entries. */
 const OVERHEAD_BYTES = 1_024
+
+/** Longest reuse of a response: the largest `VITRINE_FRESH_SECONDS`. */
+const MAX_REUSE_MS: number = 5 * MINUTE_MS
 
 /** Alternating names and values for `writeHead`. Many responses share one block. */
 export type HeaderBlock = Readonly<{ full: readonly string[]; notModified: readonly string[] }>
@@ -87,9 +90,10 @@ export function createResponseCache(bounds: CacheBounds, clock: Clock): Response
   ): boolean => {
     const cached = responses.get(key)
     const nowMs = clock.nowMs()
+    if (cached === undefined) return false
     // The expiry is meaningless if the clock was set back.
-    if (cached === undefined || nowMs >= cached.expiresAtMs || isFuture(cached.lifetime.asOfMs, nowMs))
-      return false
+    const isCurrent = isPauseActive({ untilMs: cached.expiresAtMs, nowMs, maxMs: MAX_REUSE_MS })
+    if (!isCurrent || isFuture(cached.lifetime.asOfMs, nowMs)) return false
     cached.countResponse()
     cached.countProducts(request, sub)
     const cacheControl = toCacheControl(cached.lifetime, nowMs)

@@ -156,7 +156,7 @@ describe('grid', () => {
       await readPage()
       isBroken = true
       clock.advance(60 * SECOND_MS)
-      expect(await readPage()).toEqual([[toGtin(2)], NOON_MS, 0])
+      expect(await readPage()).toEqual([[toGtin(2)], NOON_MS, END_MS + SECOND_MS])
     })
   })
 
