@@ -59,7 +59,7 @@ export class DealSource {
 
   /**
    * Return a page without expired products and ended sales. `asOfMs`: time of its oldest product, or of the walk when the page is empty.
-   * @throws UnavailableError before the first complete walk, when the copy has expired, or when the read misses the visitor's timeout
+   * @throws UnavailableError before the first complete walk with products, when the copy has expired, or when the read misses the visitor's timeout
    */
   async getDeals(request: DealRequest): Promise<Cached<DealPage>> {
     const { clock, config, cache } = this.#details
@@ -79,9 +79,12 @@ export class DealSource {
 
   async #find(request: DealRequest, key: string, cachedDeals?: CachedDeals): Promise<Cached<DealPage>> {
     const { cache, store } = this.#details
-    const { currentWalk, completedStartedAtMs } = await store.getCopyState(request.query.channelId)
-    if (currentWalk === 0 || completedStartedAtMs === null)
-      throw new UnavailableError('no walk of the channel has completed yet')
+    const { currentWalk, completedStartedAtMs, productCount } = await store.getCopyState(
+      request.query.channelId,
+    )
+    // The catalog of a walk without products may still be filled.
+    if (currentWalk === 0 || completedStartedAtMs === null || productCount === 0)
+      throw new UnavailableError('no complete walk of the channel has found products yet')
     if (cachedDeals?.walk === currentWalk && this.#isFresh(cachedDeals))
       return toFresh(cachedDeals, this.#details)
     const read = await this.#flights.run(`${key} ${currentWalk}`, async () => {

@@ -9,7 +9,7 @@ import { computeRemainingWaitMs, tryReadBeforeDeadline, tryWithTimeout } from '.
 import type { LruCache } from '../lib/lru-cache.ts'
 import { createSingleFlight } from '../lib/single-flight.ts'
 import { isCheckDigitValid } from '../offers/gtin.ts'
-import type { CopyEntry, CopyStore } from '../storage/store.ts'
+import type { CopyEntry, CopyState, CopyStore } from '../storage/store.ts'
 import {
   BLOCKED_VALID_MS,
   type CacheStatus,
@@ -33,11 +33,20 @@ export type ProductSourceDetails = Readonly<{
   clock: Clock
   config: FreshnessConfig
   findWalkPeriodMs: Config['findWalkPeriodMs']
+  /** Whether this server runs the catalog, whose feeds may not be imported yet. */
+  isCatalogEmbedded: boolean
   onStoreFailure(error: unknown): void
   onDrops(drops: DropCounts, channelId: string): void
 }>
 
-type ProductRequest = Readonly<{ channelId: string; gtin: string; key: string; deadlineMs: number }>
+/** `isCopyEmpty`: see `Completeness`. */
+type ProductRequest = Readonly<{
+  channelId: string
+  gtin: string
+  key: string
+  deadlineMs: number
+  isCopyEmpty?: boolean
+}>
 type Purpose = 'refresh' | 'lookup'
 /** `isCopyRead`: only then does a missing `entry` mean that the copy lacks the product. */
 type FoundEntry = Readonly<{ entry: CopyEntry | undefined; isCopyRead: boolean; failure?: unknown }>
@@ -88,10 +97,12 @@ export class ProductSource {
     request: ProductRequest,
     { isCopyRead, failure }: FoundEntry,
   ): Promise<Cached<Product | null>> {
-    const walkedAtMs = isCopyRead ? await findCompleteWalkTime(this.#details, request) : undefined
+    const { walkedAtMs, isEmpty } = isCopyRead
+      ? await readCompleteness(this.#details, request)
+      : UNKNOWN_COMPLETENESS
     if (walkedAtMs !== undefined) return this.#toMissing(walkedAtMs, 'hit')
     if (!isCheckDigitValid(request.gtin)) return this.#toMissing(this.#details.clock.nowMs(), 'hit')
-    const entry = await this.#fetchInTime(request, 'lookup')
+    const entry = await this.#fetchInTime({ ...request, isCopyEmpty: isEmpty }, 'lookup')
     if (entry !== undefined) return this.#toCurrent(entry, 'miss')
     throw new UnavailableError(
       'the product is not in the stored copy, and no catalog response is available',
@@ -101,12 +112,15 @@ export class ProductSource {
     )
   }
 
-  /** Find the newest entry. The copy is read only when memory is not fresh: another process may have fetched the product. */
+  /**
+   * Find the newest entry. The copy is read when memory is not fresh, because another process may have fetched the product, and when
+   * no shop sells it, because a walk may have found it since.
+   */
   async #findEntry(request: ProductRequest): Promise<FoundEntry> {
     const { cache, lookups, store, clock, onStoreFailure } = this.#details
     const cachedEntry = cache.get(request.key) ?? lookups.findPending(request)
-    if (cachedEntry !== undefined && this.#classifyAge(cachedEntry) === 'fresh')
-      return { entry: cachedEntry, isCopyRead: true }
+    const isSold = cachedEntry !== undefined && cachedEntry.product !== null
+    if (isSold && this.#classifyAge(cachedEntry) === 'fresh') return { entry: cachedEntry, isCopyRead: true }
     let isCopyRead = false
     let failure: unknown
     const read = async (): Promise<CopyEntry | undefined> => {
@@ -155,6 +169,8 @@ export class ProductSource {
     const { channelId, gtin, key } = request
     try {
       const { value, asOfMs } = await client.fetchProduct({ channelId, gtin, purpose })
+      if (value === undefined && request.isCopyEmpty === true)
+        throw new CatalogInvalidError('the catalog returned 404, but no product of the channel is known yet')
       if (value === undefined && !(await channels.isListed(channelId)))
         throw new CatalogStatusError(
           'the catalog returned 404 for a product of a channel that it does not list',
@@ -203,10 +219,11 @@ export class ProductSource {
   /** Convert an entry that stays valid while it is fresh. */
   #toCurrent({ product, asOfMs }: CopyEntry, status: CacheStatus): Cached<Product | null> {
     const { config } = this.#details
-    const freshUntilMs = computeStatusEndMs(asOfMs, status, config)
+    if (product !== null)
+      return { value: product, asOfMs, status, validUntilMs: computeStatusEndMs(asOfMs, status, config) }
+    const cached = this.#toMissing(asOfMs, status)
     const notFoundUntilMs = asOfMs + config.notFoundSeconds * SECOND_MS
-    const validUntilMs = product === null ? Math.min(freshUntilMs, notFoundUntilMs) : freshUntilMs
-    return { value: product, asOfMs, status, validUntilMs }
+    return { ...cached, validUntilMs: Math.min(cached.validUntilMs, notFoundUntilMs) }
   }
 
   /** Convert an old entry. It is reused only while no call may replace it: the next request must show the result of a call. */
@@ -256,17 +273,34 @@ function estimateBytes(product: Product | null): number {
   return bytes
 }
 
-/** Find the start of the last complete walk; `undefined` when it is older than two walk periods, so the copy may lack products. */
-export async function findCompleteWalkTime(
-  details: Pick<ProductSourceDetails, 'findWalkPeriodMs' | 'clock' | 'config'> &
+/**
+ * What it means that the copy of a channel lacks a product. `walkedAtMs`: no shop sells it, according to the walk of that time;
+ * `undefined`: the last complete walk is older than two walk periods or found no products, so the copy may lack some. `isEmpty`: no
+ * product is stored, not even of the walk in progress, so the catalog may still be filled and a 404 proves nothing.
+ */
+export type Completeness = Readonly<{ walkedAtMs: number | undefined; isEmpty: boolean }>
+
+const UNKNOWN_COMPLETENESS: Completeness = { walkedAtMs: undefined, isEmpty: false }
+
+export async function readCompleteness(
+  details: Pick<ProductSourceDetails, 'findWalkPeriodMs' | 'isCatalogEmbedded' | 'clock' | 'config'> &
     Readonly<{ store: Pick<CopyStore, 'getCopyState'> }>,
   { channelId, deadlineMs }: Pick<ProductRequest, 'channelId' | 'deadlineMs'>,
-): Promise<number | undefined> {
-  if (details.findWalkPeriodMs === null) return undefined
+): Promise<Completeness> {
+  if (details.findWalkPeriodMs === null) return UNKNOWN_COMPLETENESS
   const state = await tryReadBeforeDeadline(details, deadlineMs, details.store.getCopyState(channelId))
-  const startedAtMs = state?.completedStartedAtMs ?? null
-  if (state === undefined || startedAtMs === null || state.completedAtMs === null) return undefined
-  const periodMs = details.findWalkPeriodMs(state.completedAtMs)
-  const isRecent = periodMs !== null && isWithin(state.completedAtMs, 2 * periodMs, details.clock.nowMs())
-  return isRecent ? startedAtMs : undefined
+  if (state === undefined) return UNKNOWN_COMPLETENESS
+  // Before the first walk, nothing suggests that the catalog of another server is empty.
+  const isDoubtful = details.isCatalogEmbedded || state.currentWalk > 0 || state.isRunning
+  return { walkedAtMs: findRecentWalk(details, state), isEmpty: isDoubtful && !state.hasProducts }
+}
+
+function findRecentWalk(
+  { findWalkPeriodMs, clock }: Pick<ProductSourceDetails, 'findWalkPeriodMs' | 'clock'>,
+  { completedAtMs, completedStartedAtMs, productCount }: CopyState,
+): number | undefined {
+  if (completedAtMs === null || completedStartedAtMs === null || productCount === 0) return undefined
+  const periodMs = findWalkPeriodMs?.(completedAtMs) ?? null
+  const isRecent = periodMs !== null && isWithin(completedAtMs, 2 * periodMs, clock.nowMs())
+  return isRecent ? completedStartedAtMs : undefined
 }

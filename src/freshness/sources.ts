@@ -46,6 +46,7 @@ export function createSources({ config, caches, onDrops, ...parts }: SourcesDeta
     failures,
     cache: caches.products,
     findWalkPeriodMs: config.findWalkPeriodMs,
+    isCatalogEmbedded: config.catalog.kind === 'embedded',
     onDrops,
   })
   const deals = new DealSource({ ...shared, cache: caches.deals })

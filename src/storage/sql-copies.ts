@@ -85,6 +85,7 @@ const EMPTY_STATE: CopyState = {
   completedAtMs: null,
   completedStartedAtMs: null,
   productCount: 0,
+  hasProducts: false,
   dealCount: 0,
   drops: {},
   isMalformed: false,
@@ -94,19 +95,24 @@ const EMPTY_STATE: CopyState = {
   failedAtMs: null,
 }
 
+type StateRow = Selectable<CopiesTable> & Readonly<{ has_products: number }>
+
+const READ_STATE = `select c.*, case when exists (select 1 from products p where p.copy_id = c.id) then 1 else 0 end
+  as has_products from copies c where c.catalog = ? and c.channel_id = ?`
+
 export async function readCopyState(
   database: Kysely<CopyTables>,
   catalog: string,
   channelId: string,
 ): Promise<CopyState> {
-  const statement = 'select * from copies where catalog = ? and channel_id = ?'
-  const [row] = await execute<Selectable<CopiesTable>>(database, statement, [catalog, channelId])
+  const [row] = await execute<StateRow>(database, READ_STATE, [catalog, channelId])
   if (row === undefined) return EMPTY_STATE
   return {
     currentWalk: row.current_walk,
     completedAtMs: row.completed_at_ms,
     completedStartedAtMs: row.completed_started_at_ms,
     productCount: row.product_count,
+    hasProducts: row.has_products === 1,
     dealCount: row.deal_count,
     drops: parseDrops(row.drops),
     isMalformed: row.is_malformed === 1,

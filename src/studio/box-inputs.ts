@@ -1,7 +1,7 @@
 import type { Product } from '../catalog/contract.ts'
 import { isNewer } from '../clock.ts'
 import type { Context } from '../context.ts'
-import { findCompleteWalkTime } from '../freshness/products.ts'
+import { readCompleteness } from '../freshness/products.ts'
 import type { ChannelList, CopyEntry, CopyState } from '../storage/store.ts'
 
 /** The catalog's current response for the product, or why the catalog was not called. */
@@ -19,7 +19,7 @@ export type BoxInputs = Readonly<{
   list: ChannelList | undefined
   state: CopyState
   entry: CopyEntry | undefined
-  /** `true` when the last complete walk is recent: a product that the copy lacks is then not sold. */
+  /** `true` when the last complete walk is recent and found products: a product that the copy lacks is then not sold. */
   isCopyComplete: boolean
   catalog: CatalogLookupResult
 }>
@@ -54,13 +54,16 @@ export async function readProductInputs(
 }
 
 async function readChannelInputs({ store, clock, config }: Context, channelId: string) {
-  const details = { store, clock, findWalkPeriodMs: config.findWalkPeriodMs, config: config.freshness }
+  const isCatalogEmbedded = config.catalog.kind === 'embedded'
+  const { findWalkPeriodMs, freshness } = config
+  const details = { store, clock, findWalkPeriodMs, isCatalogEmbedded, config: freshness }
   const deadlineMs = clock.nowMs() + config.freshness.visitorTimeoutMs
+  const { walkedAtMs } = await readCompleteness(details, { channelId, deadlineMs })
   return {
     channelId,
     list: await store.findChannelList(),
     state: await store.getCopyState(channelId),
-    isCopyComplete: (await findCompleteWalkTime(details, { channelId, deadlineMs })) !== undefined,
+    isCopyComplete: walkedAtMs !== undefined,
   }
 }
 

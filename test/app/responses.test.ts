@@ -93,7 +93,7 @@ describe('hidden', () => {
   })
 
   test.each(BOXES)('%s, not in a complete copy - nothing, without a call', async (path) => {
-    const harness = await startStockedHarness([])
+    const harness = await startStockedHarness([makeWireProduct({ gtin: '09520001001024' })])
     expect(describeResponse(path, await fetchPath(harness, path))).toBe('nothing')
     expect(harness.catalog.countCalls(/\/products\//)).toBe(0)
   })

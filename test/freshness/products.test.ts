@@ -9,7 +9,7 @@ import { makeProduct, toGtin } from '../helpers/products.ts'
 import { type SourceOptions, type Sources, makeSources, openStore, setOutcome } from './sources-fixture.ts'
 import { parseConfig } from '../../src/config/config.ts'
 import type { CopyStore } from '../../src/storage/store.ts'
-import { findCompleteWalkTime } from '../../src/freshness/products.ts'
+import { readCompleteness } from '../../src/freshness/products.ts'
 
 const GTIN = toGtin(1)
 const STALE_AGE_MS = 400 * SECOND_MS
@@ -359,19 +359,20 @@ test('schedule that pauses after a walk - an old copy does not count as recent',
   const sources = await makeSources()
   const state = await sources.store.getCopyState(CHANNEL_ID)
   const endedAtMs = NOON_MS - 3 * HOUR_MS
-  const findTime = (periodBeforeMs: number): Promise<number | undefined> =>
-    findCompleteWalkTime(
+  const walked = { completedAtMs: endedAtMs, completedStartedAtMs: endedAtMs, productCount: 1 }
+  const findTime = async (periodBeforeMs: number): Promise<number | undefined> => {
+    const { walkedAtMs } = await readCompleteness(
       {
-        store: {
-          getCopyState: () =>
-            Promise.resolve({ ...state, completedAtMs: endedAtMs, completedStartedAtMs: endedAtMs }),
-        },
+        store: { getCopyState: () => Promise.resolve({ ...state, ...walked }) },
+        isCatalogEmbedded: false,
         clock: sources.clock,
         config: parseConfig({}).config.freshness,
         findWalkPeriodMs: (timeMs) => (timeMs < NOON_MS - HOUR_MS ? periodBeforeMs : 60 * HOUR_MS),
       },
       { channelId: CHANNEL_ID, deadlineMs: NOON_MS + SECOND_MS },
     )
+    return walkedAtMs
+  }
   expect([await findTime(HOUR_MS), await findTime(2 * HOUR_MS)]).toEqual([undefined, endedAtMs])
 })
 
@@ -379,7 +380,11 @@ test('no scheduled walks - the catalog is called without reading the copy state'
   const getCopyState = vi.fn<CopyStore['getCopyState']>()
   const sources = await makeSources()
   const { findWalkPeriodMs, freshness } = parseConfig({ VITRINE_SYNC_CRON: 'off' }).config
-  const details = { store: { getCopyState }, clock: sources.clock, config: freshness, findWalkPeriodMs }
-  expect(await findCompleteWalkTime(details, { channelId: CHANNEL_ID, deadlineMs: NOON_MS })).toBe(undefined)
+  const rules = { config: freshness, findWalkPeriodMs, isCatalogEmbedded: true }
+  const details = { ...rules, store: { getCopyState }, clock: sources.clock }
+  expect(await readCompleteness(details, { channelId: CHANNEL_ID, deadlineMs: NOON_MS })).toEqual({
+    walkedAtMs: undefined,
+    isEmpty: false,
+  })
   expect(getCopyState).not.toHaveBeenCalled()
 })

@@ -45,6 +45,7 @@ export type SourceOptions = Readonly<{
   store?: CopyStore & WalkStore
   config?: Partial<FreshnessConfig>
   walkPeriodMs?: number | null
+  isCatalogEmbedded?: boolean
   served?: readonly string[] | null
   random?: () => number
   bounds?: Readonly<{ maxEntries: number; maxBytes: number }>
@@ -104,6 +105,7 @@ export async function makeSources(options: SourceOptions = {}): Promise<Sources>
     lookups,
     channels,
     cache,
+    isCatalogEmbedded: options.isCatalogEmbedded === true,
     findWalkPeriodMs: () => (options.walkPeriodMs === undefined ? HOUR_MS : options.walkPeriodMs),
     onDrops: () => {},
   })

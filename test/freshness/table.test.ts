@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest'
-import { HOUR_MS, SECOND_MS } from '../../src/clock.ts'
+import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/clock.ts'
 import { walkAll } from '../storage/conformance/subject.ts'
 import { CHANNEL_ID } from '../helpers/fake-catalog.ts'
 import { NOON_MS } from '../helpers/harness.ts'
@@ -120,6 +120,22 @@ describe('product not in the copy', () => {
     await sources.store.applyPage(CHANNEL_ID, page)
     setOutcome(sources.catalog, 'responds', GTIN)
     expect(await visit(sources)).toBe('from the catalog, miss')
+  })
+
+  test('first walk - a 404 counts only after its first page', async () => {
+    const sources = await makeSources()
+    const { walk } = await sources.store.beginWalk(CHANNEL_ID, { nowMs: NOON_MS, resumableSinceMs: 0 })
+    setOutcome(sources.catalog, '404', GTIN)
+    expect(await visit(sources)).toBe('VITRINE_UNAVAILABLE')
+    const products = [makeProduct({ gtin: OTHER_GTIN })]
+    const page = { walk, afterGtin: '', products, nextCursor: 'c', asOfMs: NOON_MS, drops: {} }
+    await sources.store.applyPage(CHANNEL_ID, page)
+    // The response before the page proves nothing after it either.
+    expect(await visit(sources)).toBe('VITRINE_UNAVAILABLE')
+    expect(await sources.countProductCalls()).toBe(1)
+    sources.clock.advance(MINUTE_MS)
+    expect(await visit(sources)).toBe('hidden, miss')
+    expect(await sources.countProductCalls()).toBe(2)
   })
 
   test('wrong check digit - is hidden without a call', async () => {

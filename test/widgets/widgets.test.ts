@@ -8,7 +8,7 @@ import type { BoxView, GridView } from '../../src/widgets/view-models.ts'
 import type { Widget } from '../../src/widgets/widget.ts'
 import { GTIN, makeProductOnSale, startHarness, startStockedHarness } from '../app/app-client.ts'
 import type { WireOffer } from '../../src/catalog/contract.ts'
-import { CHANNEL_ID, makeWireOffer, sendJson } from '../helpers/fake-catalog.ts'
+import { CHANNEL_ID, makeWireOffer, makeWireProduct, sendJson } from '../helpers/fake-catalog.ts'
 import { type Harness, NOON_MS } from '../helpers/harness.ts'
 
 /** One with a correct and one with a wrong check digit; no shop sells them. */
@@ -316,7 +316,7 @@ describe('oldest price of a grid', () => {
   })
 
   test('page without a deal - no oldest price', async () => {
-    expect((await getGrid(await startStockedHarness([]))).oldestPriceMs).toBeNull()
+    expect((await getGrid(await startStockedHarness([makeWireProduct()]))).oldestPriceMs).toBeNull()
   })
 })
 

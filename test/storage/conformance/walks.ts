@@ -80,6 +80,7 @@ export function describeWalks(subject: Subject): void {
         completedStartedAtMs: 100,
         completedAtMs: 120,
         productCount: 2,
+        hasProducts: true,
         dealCount: 1,
         drops: { price: 3, link: 1 },
         isMalformed: true,
@@ -88,6 +89,25 @@ export function describeWalks(subject: Subject): void {
         failure: null,
         failedAtMs: null,
       })
+    })
+
+    test('state of an empty catalog - has products from the first page or look-up on', async () => {
+      const readHasProducts = async (): Promise<boolean> => (await copy.getCopyState(CHANNEL)).hasProducts
+      expect(await readHasProducts()).toBe(false)
+      await walkAll(copy, [], 100)
+      const absence = { channelId: CHANNEL, gtin: ONE, entry: { product: null, asOfMs: 150 } }
+      await copy.putLookups([absence])
+      expect(await readHasProducts()).toBe(false)
+      const walk = await begin(copy, 200)
+      await copy.applyPage(CHANNEL, makePage(walk, [makeSale(ONE, 'one')], { asOfMs: 200 }))
+      expect(await readBox(copy, ONE)).toBe('absent @150')
+      expect(await readHasProducts()).toBe(true)
+      await copy.completeWalk(CHANNEL, walk, { nowMs: 210, isMalformed: false })
+      expect(await readBox(copy, ONE)).toBe('one @200')
+      const other = await fixture.open('https://other.example')
+      const entry = { product: makeSale(TWO, 'two'), asOfMs: 100 }
+      await other.putLookups([{ channelId: CHANNEL, gtin: TWO, entry }])
+      expect(await other.getCopyState(CHANNEL)).toMatchObject({ hasProducts: true, productCount: 0 })
     })
 
     test('walk - failed - the old copy stays and the state has the failure, until the next walk begins', async () => {
