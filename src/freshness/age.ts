@@ -27,7 +27,7 @@ export type Cached<T> = Readonly<{
 /** Maximum delay before a finished walk is visible, even one of another process: to grids, and to boxes of products that were missing. */
 export const WALK_VISIBLE_WITHIN_MS: number = SECOND_MS
 
-/** How long old data are reused while no call may replace them. Then a pause may have ended. */
+/** How long old data are reused while no call may replace them, at most until the known end of what prevents it. */
 export const BLOCKED_VALID_MS: number = 30 * SECOND_MS
 
 /** Compute when data of a time get another status, Unix milliseconds. */

@@ -232,20 +232,20 @@ export class ProductSource {
     { product, asOfMs }: CopyEntry,
     status: 'stale' | 'rescued',
   ): Cached<Product | null> {
+    const cached = { value: product, asOfMs, status }
+    if (this.#canCall(request, 'refresh')) return { ...cached, validUntilMs: 0 }
     const { clock, config, failures, callPolicy } = this.#details
     const nowMs = clock.nowMs()
-    const limitedUntilMs = callPolicy.getRateLimitedUntilMs()
-    const validUntilMs = this.#canCall(request, 'refresh')
-      ? 0
-      : Math.min(
-          nowMs + BLOCKED_VALID_MS,
-          failures.getEndMs(request.key) || Infinity,
-          limitedUntilMs > nowMs ? limitedUntilMs : Infinity,
-          // The day of the catalog's limit ends.
-          computeNextMidnightUtcMs(nowMs),
-          computeStatusEndMs(asOfMs, status, config),
-        )
-    return { value: product, asOfMs, status, validUntilMs }
+    const { quota, keyRefusedUntilMs } = callPolicy.getLocalState()
+    // Shares of the daily limit are renewed at midnight.
+    const blocksEndMs = [
+      failures.getEndMs(request.key),
+      quota.limitedUntilMs,
+      keyRefusedUntilMs,
+      computeNextMidnightUtcMs(nowMs),
+    ].filter((endMs) => endMs > nowMs)
+    const statusEndMs = computeStatusEndMs(asOfMs, status, config)
+    return { ...cached, validUntilMs: Math.min(nowMs + BLOCKED_VALID_MS, statusEndMs, ...blocksEndMs) }
   }
 
   /** Return that no shop sells the product, until a newer walk may have found it. */

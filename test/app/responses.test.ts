@@ -3,7 +3,6 @@ import { describe, expect, test, vi } from 'vitest'
 import { createApp } from '../../src/app.ts'
 import { CHANNEL_ID, makeWireOffer, makeWireProduct, sendJson } from '../helpers/fake-catalog.ts'
 import type { Harness } from '../helpers/harness.ts'
-import { toGtin } from '../helpers/products.ts'
 import {
   BOX,
   BOX_EMBED,
@@ -94,7 +93,7 @@ describe('hidden', () => {
   })
 
   test.each(BOXES)('%s, not in a complete copy - nothing, without a call', async (path) => {
-    const harness = await startStockedHarness([makeWireProduct({ gtin: toGtin(7) })])
+    const harness = await startStockedHarness([makeWireProduct({ gtin: '09520001001024' })])
     expect(describeResponse(path, await fetchPath(harness, path))).toBe('nothing')
     expect(harness.catalog.countCalls(/\/products\//)).toBe(0)
   })

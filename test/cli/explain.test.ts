@@ -69,8 +69,7 @@ describe('explain, reasons of empty boxes', () => {
       ),
     ])
     catalog.fault = null
-    const found = await explain()
-    expect([found.code, found.view.remedy]).toEqual([0, null])
+    expect((await explain()).code).toBe(0)
   })
 
   it('malformed prices - reports the number of offers and their error', async () => {
