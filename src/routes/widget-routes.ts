@@ -201,7 +201,13 @@ function createUncachedSender(
     const { digest, bodies } = current
     const source = { digest, findBodies: () => bodies, getBodies: () => bodies }
     const { body } = await openBody(renderQueue, source, { ...toForm(exchange), visitor })
-    return responses.sendByKey({ key, sub: address.sub }, { request, response, target }, body)
+    // Newer data may have come meanwhile.
+    const latest = responses.findCurrent(key)
+    if (latest?.digest !== digest) return false
+    const responseKey = { key, sub: address.sub }
+    // Its size has grown by the compressed body.
+    responses.set(responseKey, { ...latest }, target)
+    return responses.sendByKey(responseKey, { request, response, target }, body)
   }
   const send = (exchange: WidgetExchange, prepared: Prepared, opened: OpenedBody | null): void => {
     const { key, target, request, response } = exchange

@@ -1,8 +1,10 @@
 import { once } from 'node:events'
 import { type ClientRequest, get } from 'node:http'
+import { brotliDecompressSync } from 'node:zlib'
 import { describe, expect, test, vi } from 'vitest'
 import { createApp } from '../../src/app.ts'
 import type { RenderQueue } from '../../src/http/render-queue.ts'
+import type { ResponseCache } from '../../src/http/response-cache.ts'
 import { defer } from '../helpers/defer.ts'
 import { CHANNEL_ID } from '../helpers/fake-catalog.ts'
 import { type TestServer, startTestServer } from '../faults/test-server.ts'
@@ -44,7 +46,12 @@ function observe(queue: RenderQueue): ObservedQueue {
 }
 
 async function startObserved(): Promise<
-  Readonly<{ server: TestServer; queue: ObservedQueue; getBodies(path: string): readonly string[] }>
+  Readonly<{
+    server: TestServer
+    queue: ObservedQueue
+    responses: ResponseCache
+    getBodies(path: string): readonly string[]
+  }>
 > {
   const harness = await startStockedHarness([makeProductOnSale()], {
     settings: { VITRINE_JSON: 'on', VITRINE_MAIL_NETWORKS: 'brightlink', VITRINE_TRUST_PROXY: '1' },
@@ -52,10 +59,11 @@ async function startObserved(): Promise<
   const { context } = harness
   const queue = observe(context.renderQueue)
   const server = await startTestServer(createApp({ ...context, renderQueue: queue }))
+  const { responses } = context.caches
   const getBodies = (path: string): readonly string[] => [
-    ...(context.caches.responses.find(path)?.bodies.compressed?.keys() ?? []),
+    ...(responses.find(path)?.bodies.compressed?.keys() ?? []),
   ]
-  return { server, queue, getBodies }
+  return { server, queue, responses, getBodies }
 }
 
 const visitAs =
@@ -107,9 +115,10 @@ describe('response that is not cached', () => {
   })
 
   test('encodings - only those that a client accepts are made, each once', async () => {
-    const { server, queue, getBodies } = await startObserved()
+    const { server, queue, responses, getBodies } = await startObserved()
     await server.visit(BOX_EMBED, { 'Accept-Encoding': 'identity' })
     expect(getBodies(BOX_EMBED)).toEqual([])
+    const plainBytes = responses.byteCount()
     const encodings = ['br', 'gzip', 'br', 'gzip', 'identity', 'gzip, br']
     const received: unknown[] = []
     for (const accepted of encodings)
@@ -118,7 +127,24 @@ describe('response that is not cached', () => {
       )
     expect(received).toEqual(['br', 'gzip', 'br', 'gzip', undefined, 'br'])
     expect(getBodies(BOX_EMBED)).toEqual(['br', 'gzip'])
+    const compressed = [...(responses.find(BOX_EMBED)?.bodies.compressed?.values() ?? [])]
+    expect(responses.byteCount() - plainBytes).toBe(compressed.join('').length)
     expect(queue.order).toHaveLength(3)
+  })
+
+  test('newer data while a client waits for a compressed body - the ETag is that of the body', async () => {
+    const { server, queue, responses } = await startObserved()
+    const first = await server.visit(BOX_EMBED, { 'Accept-Encoding': 'identity' })
+    const release = queue.hold()
+    const waiting = server.visit(BOX_EMBED, BROTLI)
+    await vi.waitFor(() => expect(server.countWaiting()).toBe(1))
+    const cached = responses.find(BOX_EMBED)
+    if (cached === undefined) throw new Error('not cached')
+    responses.set({ key: BOX_EMBED, sub: null }, { ...cached, digest: 'newer', etag: 'W/"newer"' }, BOX_EMBED)
+    release()
+    const { headers, body } = await waiting
+    expect(brotliDecompressSync(body).toString()).toBe(first.text)
+    expect(headers['etag']).toBe(first.headers['etag'])
   })
 
   test('client that has the body - is 304 without waiting for a turn', async () => {
