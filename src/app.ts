@@ -1,9 +1,10 @@
 import type { RequestListener } from 'node:http'
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
-import express, { type Express } from 'express'
+import express, { type Express, type RequestHandler } from 'express'
 import { SECOND_MS } from './clock.ts'
 import type { Context } from './context.ts'
 import { createAdminAuth } from './http/admin-auth.ts'
+import { toVisitor } from './http/client-address.ts'
 import { createFairQueue } from './lib/fair-queue.ts'
 import { createAssetsRouter } from './routes/assets.ts'
 import { createDataRouter } from './routes/data.ts'
@@ -22,32 +23,17 @@ import { createPicturesRouter } from './routes/pictures.ts'
 import { createRequestCheck } from './routes/requests.ts'
 import { createStudioRouter } from './routes/studio.ts'
 
-/** Requests of a turn of the event loop: 3 ms of work. All others wait, also for the requests of other clients. */
+/** Requests of a turn of the event loop: 3 ms of work. All others wait: each connection has one, so their number is limited. */
 const ROUTING_LIMITS = { parallelTasks: 16, maxWaiting: Infinity, maxWaitingPerVisitor: Infinity }
 /** The server cuts connections without progress at about this time. */
 const ROUTING_TIMEOUT_MS: number = 15 * SECOND_MS
-/** Never waits for other requests. */
-const HEALTH_TARGET = '/healthz'
 
 /** Create the widget server: it sends cached responses directly and routes all other requests through Express, in turn by client. */
 export function createApp(context: Context, isStopping: () => boolean = () => false): RequestListener {
   const { responses } = context.caches
   const app = createRoutes(context, isStopping)
-  const routing = createFairQueue(context.clock, ROUTING_LIMITS)
   return (request, response) => {
-    if (responses.sendByTarget(request, response)) return
-    if (request.url === HEALTH_TARGET) {
-      app(request, response)
-      return
-    }
-    const { socket } = request
-    const place = { visitor: socket.remoteAddress ?? '', isGone: () => socket.destroyed }
-    const routed = routing.run({ ...place, timeoutMs: ROUTING_TIMEOUT_MS }, async () => {
-      await yieldToEventLoop()
-      if (!responses.sendByTarget(request, response)) app(request, response)
-    })
-    // Nobody waits any more.
-    routed.catch(() => {})
+    if (!responses.sendByTarget(request, response)) app(request, response)
   }
 }
 
@@ -60,6 +46,9 @@ function createRoutes(context: Context, isStopping: () => boolean): Express {
   app.set('trust proxy', context.config.trustProxy)
 
   app.use(createRequestCheck(context))
+  // Load balancers do not wait for the requests of visitors.
+  app.use(createHealthRouter(context, { isStopping, adminAuth }))
+  app.use(createTurns(context))
   app.use(createFragmentsRouter(context))
   app.use(createEmbedsRouter(context))
   app.use(createDataRouter(context))
@@ -70,11 +59,26 @@ function createRoutes(context: Context, isStopping: () => boolean): Express {
   app.use(createAssetsRouter(context))
   app.use(createOpenApiRouter(context))
   app.use(createPicturesRouter(context))
-  app.use(createHealthRouter(context, { isStopping, adminAuth }))
   app.use(createEventsRouter(context, adminAuth))
   app.use(createDemoRouter(context))
   app.use(createStudioRouter(context, adminAuth))
   app.use(throwUnknownAddress)
   app.use(createErrorHandler(context, adminAuth))
   return app
+}
+
+/** Create the handler in which clients take turns. A response that was cached meanwhile is sent. */
+function createTurns({ clock, config, caches }: Context): RequestHandler {
+  const queue = createFairQueue(clock, ROUTING_LIMITS)
+  return async (request, response, next) => {
+    const visitor = toVisitor(request, config.trustProxy)
+    try {
+      await queue.run({ ...visitor, timeoutMs: ROUTING_TIMEOUT_MS }, async () => {
+        await yieldToEventLoop()
+        if (!caches.responses.sendByTarget(request, response)) next()
+      })
+    } catch (error) {
+      if (!visitor.isGone()) throw error
+    }
+  }
 }

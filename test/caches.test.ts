@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { type Caches, createCaches } from '../src/caches.ts'
 import { systemClock } from '../src/clock.ts'
 import { parseConfig } from '../src/config/config.ts'
-import { makeResponse } from './helpers/responses.ts'
+import { makeResponse, putResponse } from './helpers/responses.ts'
 
 const NAMES = ['products', 'deals', 'histories', 'responses'] as const
 
@@ -28,7 +28,7 @@ function fill(caches: Caches, count: number, bytes: number): void {
       bytes,
     )
     caches.histories.set(key, { series: [], asOfMs: 0, readAtMs: 0 }, bytes)
-    caches.responses.set({ key, sub: null }, response, key)
+    putResponse(caches.responses, { key, sub: null }, response, key)
   }
 }
 

@@ -1,7 +1,8 @@
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import type { Clock } from '../clock.ts'
 import { type Visitor, createFairQueue } from '../lib/fair-queue.ts'
-import { type BodyForm, type WidgetBodies, createBody, findBody } from './response-cache.ts'
+import { fillSubs } from '../lib/sub-template.ts'
+import { type BodyForm, type WidgetBodies, compressBody, findBody } from './response-cache.ts'
 
 /** Two, so that one can be rendered while the other is compressed. Waiting ones hold their data: a grid of 60 deals has 100 kB. */
 const RENDER_LIMITS = { parallelTasks: 2, maxWaiting: 512, maxWaitingPerVisitor: 384 }
@@ -28,35 +29,25 @@ export function createRenderQueue(clock: Clock, timeoutMs: number): RenderQueue 
   }
 }
 
-/** Bodies that are found in the cache or made, equal for equal digests. */
+/** Bodies that are found in the cache or rendered, equal for equal digests. */
 export type BodySource = Readonly<{
   digest: string
   findBodies(): WidgetBodies | undefined
   getBodies(): WidgetBodies
 }>
 
-/** The body that a client needs, and those that it was made from. */
-export type OpenedBody = Readonly<{ bodies: WidgetBodies; body: string }>
-
-/** Return the body that a client needs. What has yet to be rendered or compressed waits its turn. @throws UnavailableError */
+/**
+ * Return the body that a client needs. What has yet to be rendered or compressed waits its turn: rendered once for all clients,
+ * compressed once for each encoding. @throws UnavailableError
+ */
 export async function openBody(
   queue: RenderQueue,
   { digest, findBodies, getBodies }: BodySource,
   { visitor, ...form }: BodyForm & Readonly<{ visitor: Visitor }>,
-): Promise<OpenedBody> {
-  const known = findBodies()
-  const knownBody = known && findBody(known, form)
-  if (known !== undefined && knownBody !== undefined) return { bodies: known, body: knownBody }
+): Promise<string> {
   const { sub, encoding } = form
-  // Responses with different ids share what is rendered, not what is compressed.
-  const shared: BodyForm = { sub: null, encoding: sub === null ? encoding : null }
-  const bodies = await queue.run({ ...visitor, key: `${digest} ${shared.encoding}` }, async () => {
-    const opened = getBodies()
-    await createBody(opened, shared)
-    return opened
-  })
-  const body = findBody(bodies, form)
-  if (body !== undefined) return { bodies, body }
-  const ownKey = `${digest} ${encoding} ${sub}`
-  return { bodies, body: await queue.run({ ...visitor, key: ownKey }, () => createBody(bodies, form)) }
+  const bodies = findBodies() ?? (await queue.run({ ...visitor, key: digest }, getBodies))
+  if (encoding === null) return fillSubs(bodies.template, sub)
+  const compress = (): Promise<string> => compressBody(bodies, sub, encoding)
+  return findBody(bodies, form) ?? queue.run({ ...visitor, key: `${digest} ${encoding} ${sub}` }, compress)
 }

@@ -52,6 +52,8 @@ export type CachedResponse = PreparedResponse &
   Readonly<{
     /** Equal if the bodies of one address are equal. */
     digest: string
+    /** Larger for responses of an address that were prepared later. */
+    sequence: number
     isShown: boolean
     lifetime: CacheLifetime
     cacheStatus: string
@@ -64,20 +66,29 @@ export type CachedResponse = PreparedResponse &
 /** The address of a widget without the id of the placement, and that id. */
 export type ResponseKey = Readonly<{ key: string; sub: string | null }>
 
-/** `target`: the request target as it was received. */
-type Exchange = Readonly<{ request: IncomingMessage; response: ServerResponse; target: string }>
+type Exchange = Readonly<{ request: IncomingMessage; response: ServerResponse }>
 
 /** Responses by cache key (normalized address) and by request target. */
 export type ResponseCache = Readonly<{
   /** Send the cached response of exactly this target. `false`: nothing was sent. */
   sendByTarget(request: IncomingMessage, response: ServerResponse): boolean
-  /** Send the cached response of a key and add the target to it. `body`: if it is known. `false`: nothing was sent. */
-  sendByKey(key: ResponseKey, exchange: Exchange, body?: string): boolean
-  /** Find a response that is current, but has not been compressed as a client needs it. */
+  /** Send the cached response of a key and add the target to it. `false`: nothing was sent. */
+  sendByKey(key: ResponseKey, exchange: Exchange): boolean
+  /** Send a response of the cache. `body`: `null` if the client has it. */
+  send(
+    cached: CachedResponse,
+    details: Exchange & Readonly<{ sub: string | null; body: string | null }>,
+  ): void
+  /** Find a response that is current, but may not have been compressed as a client needs it. */
   findCurrent(key: string): CachedResponse | undefined
   /** Find a response that may have expired, because its bodies may be reused. */
   find(key: string): CachedResponse | undefined
-  set(key: ResponseKey, cached: CachedResponse, target: string): void
+  /** Add a response, unless one that was prepared later is in the cache. */
+  set(key: string, cached: CachedResponse): void
+  /** Compute the size of a response again, because a compressed body was added. */
+  recount(key: string): void
+  /** Let requests for a target use the response of a key. */
+  addTarget(key: ResponseKey, target: string): void
   entryCount(): number
   byteCount(): number
 }>
@@ -101,19 +112,24 @@ export function createResponseCache(bounds: CacheBounds, clock: Clock): Response
     const isCurrent = isPauseActive({ untilMs: cached.expiresAtMs, nowMs, maxMs: MAX_REUSE_MS })
     return isCurrent && !isFuture(cached.lifetime.asOfMs, nowMs) ? cached : undefined
   }
-  const sendIfCurrent = ({ key, sub }: ResponseKey, exchange: Omit<Exchange, 'target'>, known?: string) => {
-    const cached = findCurrent(key)
-    if (cached === undefined) return false
-    const { request, response } = exchange
-    const encoding = findEncoding(request, cached.bodies)
-    const isNotModified = hasBody(request, cached.etag, sub)
-    const body = isNotModified ? null : (known ?? findBody(cached.bodies, { sub, encoding }))
-    if (body === undefined) return false
+  const send: ResponseCache['send'] = (cached, { request, response, sub, body }) => {
     cached.countResponse()
     cached.countProducts(request, sub)
-    const cacheControl = toCacheControl(cached.lifetime, clock.nowMs())
-    const { cacheStatus } = cached
-    sendPreparedResponse(request, response, cached, { cacheControl, cacheStatus, sub, encoding, body })
+    sendPreparedResponse(request, response, cached, {
+      cacheControl: toCacheControl(cached.lifetime, clock.nowMs()),
+      cacheStatus: cached.cacheStatus,
+      sub,
+      encoding: findEncoding(request, cached.bodies),
+      body,
+    })
+  }
+  const sendByKey: ResponseCache['sendByKey'] = ({ key, sub }, { request, response }) => {
+    const cached = findCurrent(key)
+    if (cached === undefined) return false
+    const form = { sub, encoding: findEncoding(request, cached.bodies) }
+    const body = isBodyKnown(request, cached.etag, sub) ? null : findBodyNow(cached.bodies, form)
+    if (body === undefined) return false
+    send(cached, { request, response, sub, body })
     return true
   }
   return {
@@ -121,19 +137,21 @@ export function createResponseCache(bounds: CacheBounds, clock: Clock): Response
       const { method, url = '' } = request
       if (method !== 'GET' && method !== 'HEAD') return false
       const key = keys.get(url)
-      return key !== undefined && sendIfCurrent(key, { request, response })
+      return key !== undefined && sendByKey(key, { request, response })
     },
-    sendByKey(key, exchange, body) {
-      if (!sendIfCurrent(key, exchange, body)) return false
-      addTarget(key, exchange.target)
-      return true
-    },
+    sendByKey,
+    send,
     findCurrent,
     find: (key) => responses.get(key),
-    set(key, cached, target) {
-      responses.set(key.key, cached)
-      addTarget(key, target)
+    set(key, cached) {
+      const { sequence = 0 } = responses.get(key) ?? {}
+      if (cached.sequence >= sequence) responses.set(key, cached)
     },
+    recount(key) {
+      const cached = responses.get(key)
+      if (cached !== undefined) responses.set(key, { ...cached })
+    },
+    addTarget,
     entryCount: () => responses.size,
     byteCount: () => responses.calculatedSize,
   }
@@ -181,7 +199,11 @@ export function sendPreparedResponse(
 }
 
 /** Whether the client has the body of a response. */
-export function hasBody({ headers }: IncomingMessage, plainEtag: string | null, sub: string | null): boolean {
+export function isBodyKnown(
+  { headers }: IncomingMessage,
+  plainEtag: string | null,
+  sub: string | null,
+): boolean {
   const etag = toEtagOfSub(plainEtag, sub)
   return etag !== null && isEtagMatch(headers['if-none-match'], etag)
 }
@@ -202,24 +224,35 @@ function findEncoding(
 /** A larger body with the id of a placement is compressed in the thread pool, so that it delays no other request. */
 const MAX_COMPRESSED_NOW_BYTES = 32_768
 
-/** Find a body that is ready to send, or almost; `undefined` if it has yet to be compressed. */
+/** Find a body that need not be compressed. */
 export function findBody(bodies: WidgetBodies, { sub, encoding }: BodyForm): string | undefined {
-  const { template, compressed } = bodies
-  const isFilled = sub !== null && template.slots.length > 0
-  if (!isFilled) return encoding === null ? template.text : compressed?.get(encoding)
-  if (encoding === null) return fillSubs(template, sub)
-  return template.text.length <= MAX_COMPRESSED_NOW_BYTES
-    ? compressNow(fillSubs(template, sub), encoding)
-    : undefined
+  if (encoding === null) return fillSubs(bodies.template, sub)
+  return isFilled(bodies, sub) ? undefined : bodies.compressed?.get(encoding)
 }
 
-/** Return a body, compressed if necessary. One without an id is kept for other requests. */
-export async function createBody(bodies: WidgetBodies, form: BodyForm): Promise<string> {
-  const known = findBody(bodies, form)
+/** Find a body of a cached response, and compress a small one. */
+function findBodyNow(bodies: WidgetBodies, form: BodyForm): string | undefined {
+  const { template } = bodies
   const { sub, encoding } = form
-  if (known !== undefined || encoding === null) return known ?? bodies.template.text
-  const isFilled = sub !== null && bodies.template.slots.length > 0
-  const body = await compress(fillSubs(bodies.template, sub), encoding, isFilled)
-  if (!isFilled) bodies.compressed?.set(encoding, body)
+  const isSmall = isFilled(bodies, sub) && template.text.length <= MAX_COMPRESSED_NOW_BYTES
+  return encoding !== null && isSmall
+    ? compressNow(fillSubs(template, sub), encoding)
+    : findBody(bodies, form)
+}
+
+/** Compress a body. One without an id is kept for other requests. */
+export async function compressBody(
+  bodies: WidgetBodies,
+  sub: string | null,
+  encoding: Compression,
+): Promise<string> {
+  const isOwn = isFilled(bodies, sub)
+  const body = await compress(fillSubs(bodies.template, sub), encoding, isOwn)
+  if (!isOwn) bodies.compressed?.set(encoding, body)
   return body
+}
+
+/** Whether a body has the id of a placement, so that no other response has it. */
+function isFilled({ template }: WidgetBodies, sub: string | null): boolean {
+  return sub !== null && template.slots.length > 0
 }

@@ -192,12 +192,18 @@ function createLines() {
       }
       return undefined
     },
-    /** Reject the newest task of the longest line that nobody else waits for. `false`: no line is longer than that of `visitor`. */
+    /**
+     * Reject the newest task of the longest line, unless somebody waits for it whose line would be shorter than that of `visitor`.
+     * `false`: there is none.
+     */
     dropNewestOfLongest(visitor: string): boolean {
       const [longest = ''] = [...lines.keys()].sort((one, other) => length(lines, other) - length(lines, one))
-      const task = lines.get(longest)?.findLast((one) => one.visitors.size === 1)
-      if (task === undefined || length(lines, longest) <= length(lines, visitor)) return false
-      leave(task, longest)
+      const minimum = length(lines, visitor) + 2
+      const isDroppable = ({ visitors }: Task): boolean =>
+        [...visitors].every((one) => length(lines, one) >= minimum)
+      const task = lines.get(longest)?.findLast(isDroppable)
+      if (task === undefined) return false
+      for (const one of task.visitors) leave(task, one)
       task.reject(createFullError())
       return true
     },

@@ -1,7 +1,7 @@
 import { type Request, type Response, Router } from 'express'
 import { LRUCache } from 'lru-cache'
 import type { Context } from '../context.ts'
-import { ClosedAddressError, UnknownAddressError } from '../errors.ts'
+import { ClosedAddressError, UnavailableError, UnknownAddressError } from '../errors.ts'
 import { isCountedRequest } from '../coverage/counted-requests.ts'
 import type { CacheStatus } from '../freshness/age.ts'
 import { type CacheLifetime, toCacheControl, toCacheStatus, toCacheTags } from '../http/cache-headers.ts'
@@ -11,11 +11,11 @@ import {
   type CachedResponse,
   type HeaderBlock,
   type WidgetBodies,
-  hasBody,
+  isBodyKnown,
   sendPreparedResponse,
   toHeaderBlock,
 } from '../http/response-cache.ts'
-import { type BodySource, type OpenedBody, openBody } from '../http/render-queue.ts'
+import { type BodySource, openBody } from '../http/render-queue.ts'
 import { chooseEncoding, listHeaders, toHeaderText, toUtf8ByteString } from '../http/response.ts'
 import type { Visitor } from '../lib/fair-queue.ts'
 import { createSingleFlight } from '../lib/single-flight.ts'
@@ -161,13 +161,14 @@ function createSender(
     const key = `${details.prefix}/${address.path}`
     // The key may be cached even if this spelling of the target is not.
     const target = hasEncodedOptionName(getQueryString(request.originalUrl)) ? null : request.originalUrl
-    if (target !== null && responses.sendByKey({ key, sub }, { request, response, target })) return
+    if (target !== null && responses.sendByKey({ key, sub }, { request, response }))
+      return responses.addTarget({ key, sub }, target)
     const visitor = toVisitor(request, context.config.trustProxy)
     try {
       await sendUncached({ ...widgetRequest, key, target, request, response, visitor })
     } catch (error) {
       // Nobody reads the response, so it says nothing about the data.
-      if (visitor.isGone()) return
+      if (visitor.isGone() && error instanceof UnavailableError) return
       countUnavailable(context, { address, error, request })
       throw error
     }
@@ -193,47 +194,48 @@ function createUncachedSender(
     // The grid queue must see each visitor to be fair.
     return address.kind === 'deals' ? prepareWidget() : singleFlight.run(`${key} ${timeSlot}`, prepareWidget)
   }
-  /** Send a cached response that has yet to be compressed as the client needs it. `false`: nothing was sent. */
-  const sendCurrent = async (exchange: WidgetExchange): Promise<boolean> => {
-    const { address, key, target, request, response, visitor } = exchange
-    const current = target === null ? undefined : responses.findCurrent(key)
-    if (target === null || current === undefined) return false
-    const { digest, bodies } = current
-    const source = { digest, findBodies: () => bodies, getBodies: () => bodies }
-    const { body } = await openBody(renderQueue, source, { ...toForm(exchange), visitor })
-    // Newer data may have come meanwhile.
-    const latest = responses.findCurrent(key)
-    if (latest?.digest !== digest) return false
-    const responseKey = { key, sub: address.sub }
-    // Its size has grown by the compressed body.
-    responses.set(responseKey, { ...latest }, target)
-    return responses.sendByKey(responseKey, { request, response, target }, body)
-  }
-  const send = (exchange: WidgetExchange, prepared: Prepared, opened: OpenedBody | null): void => {
-    const { key, target, request, response } = exchange
-    const { cached, status, kind } = prepared
+  const open = async (exchange: WidgetExchange, source: BodySource): Promise<string> => {
+    const { key, visitor } = exchange
     const form = toForm(exchange)
+    const body = await openBody(renderQueue, source, { ...form, visitor })
+    if (form.encoding !== null) responses.recount(key)
+    return body
+  }
+  const addTarget = ({ key, address, target }: WidgetExchange): void => {
+    if (target !== null) responses.addTarget({ key, sub: address.sub }, target)
+  }
+  /** Send a cached response that has yet to be compressed as the client needs it. */
+  const sendCurrent = async (exchange: WidgetExchange, current: CachedResponse): Promise<void> => {
+    const { digest, bodies } = current
+    const body = await open(exchange, { digest, findBodies: () => bodies, getBodies: () => bodies })
+    const { address, request, response, visitor } = exchange
+    if (visitor.isGone()) return
+    responses.send(current, { request, response, sub: address.sub, body })
+    addTarget(exchange)
+  }
+  const sendPrepared = async (exchange: WidgetExchange, prepared: Prepared): Promise<void> => {
+    const { address, target, request, response, visitor } = exchange
+    const { cached, status, kind } = prepared
+    const { sub } = address
+    const body = isBodyKnown(request, cached.etag, sub) ? null : await open(exchange, prepared)
+    if (visitor.isGone()) return
     const state = cached.isShown ? 'shown' : 'hidden'
     logResponse(context, { surface: `${details.surface} ${kind}`, state, cache: status, request, response })
-    cached.countProducts(request, form.sub)
+    cached.countProducts(request, sub)
     sendPreparedResponse(request, response, cached, {
       cacheControl: target === null ? 'no-store' : toCacheControl(cached.lifetime, clock.nowMs()),
       cacheStatus: toCacheStatus(status),
-      body: opened?.body ?? null,
-      ...form,
+      body,
+      ...toForm(exchange),
     })
-    if (target !== null && opened !== null)
-      responses.set({ key, sub: form.sub }, { ...cached, bodies: opened.bodies }, target)
+    addTarget(exchange)
   }
   return async (exchange) => {
-    if (await sendCurrent(exchange)) return
-    const { request, visitor } = exchange
+    const { key, target, visitor } = exchange
+    const current = target === null ? undefined : responses.findCurrent(key)
+    if (current !== undefined) return sendCurrent(exchange, current)
     const prepared = await getPrepared(exchange)
-    if (visitor.isGone()) return
-    const form = toForm(exchange)
-    const isNotModified = hasBody(request, prepared.cached.etag, form.sub)
-    const opened = isNotModified ? null : await openBody(renderQueue, prepared, { ...form, visitor })
-    if (!visitor.isGone()) send(exchange, prepared, opened)
+    if (!visitor.isGone()) await sendPrepared(exchange, prepared)
   }
 }
 
@@ -247,6 +249,7 @@ function createPreparer(
   const getHeaders = createHeaderBlocks(details)
   const shouldLogEach = ({ status }: AnyWidget): boolean =>
     status === 'stale' && logger.isLevelEnabled('debug')
+  let sequence = 0
   return (key, widget) => {
     const { status } = widget
     const { kind } = widget.address
@@ -254,8 +257,10 @@ function createPreparer(
     const { isShown } = widget
     const state = isShown ? 'shown' : 'hidden'
     const cache = status === 'miss' ? 'hit' : status
+    sequence += 1
     const response = {
       digest,
+      sequence,
       etag: details.toEtag(digest, isShown),
       isShown,
       headers: getHeaders(state, widget.channel.url),
@@ -266,14 +271,20 @@ function createPreparer(
       countProducts: createProductCounter(context, details.surface, widget),
       countResponse: metrics.getResponseCounter({ surface: `${details.surface} ${kind}`, state, cache }),
     }
+    const keep = (bodies: WidgetBodies): WidgetBodies => {
+      responses.set(key, { ...response, bodies })
+      return bodies
+    }
     const findBodies = (): WidgetBodies | undefined => {
       const known = responses.find(key)
       return known?.digest === digest ? known.bodies : undefined
     }
-    const getBodies = (): WidgetBodies => findBodies() ?? renderBodies(details, widget)
+    const getBodies = (): WidgetBodies => findBodies() ?? keep(renderBodies(details, widget))
     const isEmpty = !isShown && !details.isCompressed
     // An empty body is made at once, so it never waits.
-    return { cached: response, digest, findBodies: isEmpty ? getBodies : findBodies, getBodies, status, kind }
+    const known = findBodies() ?? (isEmpty ? renderBodies(details, widget) : undefined)
+    if (known !== undefined) keep(known)
+    return { cached: response, digest, findBodies, getBodies, status, kind }
   }
 }
 

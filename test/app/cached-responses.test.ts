@@ -192,6 +192,9 @@ const WITHOUT_CACHE: ResponseCache = {
   findCurrent: () => undefined,
   find: () => undefined,
   set: () => {},
+  send: () => {},
+  recount: () => {},
+  addTarget: () => {},
   entryCount: () => 0,
   byteCount: () => 0,
 }

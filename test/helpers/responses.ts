@@ -1,9 +1,15 @@
-import { type CachedResponse, toHeaderBlock } from '../../src/http/response-cache.ts'
+import {
+  type CachedResponse,
+  type ResponseCache,
+  type ResponseKey,
+  toHeaderBlock,
+} from '../../src/http/response-cache.ts'
 
 /** Create a response cached at time 0: fresh for five minutes, shown for a day. */
 export function makeResponse(over: Partial<CachedResponse> = {}): CachedResponse {
   return {
     digest: '1',
+    sequence: 1,
     etag: '"tag"',
     isShown: true,
     headers: toHeaderBlock({ 'Content-Type': 'text/html; charset=utf-8', 'Vitrine-State': 'shown' }),
@@ -23,4 +29,16 @@ export function makeResponse(over: Partial<CachedResponse> = {}): CachedResponse
     countProducts: () => {},
     ...over,
   }
+}
+
+/** Add a response to a cache, also by its target. */
+// oxlint-disable-next-line max-params -- as the two methods
+export function putResponse(
+  cache: ResponseCache,
+  key: ResponseKey,
+  response: CachedResponse,
+  target: string,
+): void {
+  cache.set(key.key, response)
+  cache.addTarget(key, target)
 }

@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { type ResponseCache, type WidgetBodies, createResponseCache } from '../../src/http/response-cache.ts'
 import { createFakeClock, type FakeClock } from '../helpers/fake-clock.ts'
-import { makeResponse } from '../helpers/responses.ts'
+import { makeResponse, putResponse } from '../helpers/responses.ts'
 
 const BOUNDS = { maxEntries: 10, maxBytes: 1_000_000 }
 const ENCODED: WidgetBodies = {
@@ -42,8 +42,9 @@ async function listenRaw(cache: ResponseCache): Promise<number> {
   const server = createServer((incoming, response) => {
     const { url: target = '' } = incoming
     if (cache.sendByTarget(incoming, response)) return
-    if (!cache.sendByKey({ key: target.slice(1, 2), sub: null }, { request: incoming, response, target }))
-      response.writeHead(299).end()
+    const key = { key: target.slice(1, 2), sub: null }
+    if (cache.sendByKey(key, { request: incoming, response })) cache.addTarget(key, target)
+    else response.writeHead(299).end()
   }).listen(0, '127.0.0.1')
   onTestFinished(() => void server.close())
   await once(server, 'listening')
@@ -53,7 +54,7 @@ async function listenRaw(cache: ResponseCache): Promise<number> {
 describe('cached response', () => {
   test('is sent for its target and for another spelling of it', async () => {
     const { cache } = createCacheFixture()
-    cache.set({ key: 'a', sub: null }, makeResponse(), '/a')
+    putResponse(cache, { key: 'a', sub: null }, makeResponse(), '/a')
     const get = await listen(cache)
     expect(await get('/a')).toMatchObject({ statusCode: 200, text: 'body' })
     expect(await get('/a?x')).toMatchObject({ statusCode: 200, text: 'body' })
@@ -61,7 +62,7 @@ describe('cached response', () => {
 
   test('another spelling is normalized once', async () => {
     const { cache } = createCacheFixture()
-    cache.set({ key: 'a', sub: null }, makeResponse(), '/a')
+    putResponse(cache, { key: 'a', sub: null }, makeResponse(), '/a')
     const byKey = vi.spyOn(cache, 'sendByKey')
     const get = await listen(cache)
     for (let visits = 0; visits < 3; visits += 1) await get('/a?x')
@@ -70,19 +71,19 @@ describe('cached response', () => {
 
   test('an unknown target is left to the routes', async () => {
     const { cache } = createCacheFixture()
-    cache.set({ key: 'a', sub: null }, makeResponse(), '/a')
+    putResponse(cache, { key: 'a', sub: null }, makeResponse(), '/a')
     expect((await (await listen(cache))('/b')).statusCode).toBe(299)
   })
 
   test.each(['POST', 'DELETE', 'OPTIONS'])('%s is left to the routes', async (method) => {
     const { cache } = createCacheFixture()
-    cache.set({ key: 'other', sub: null }, makeResponse(), '/a')
+    putResponse(cache, { key: 'other', sub: null }, makeResponse(), '/a')
     expect((await (await listen(cache))('/a', { method })).statusCode).toBe(299)
   })
 
   test('HEAD gets the same headers without the body', async () => {
     const { cache } = createCacheFixture()
-    cache.set({ key: 'a', sub: null }, makeResponse(), '/a')
+    putResponse(cache, { key: 'a', sub: null }, makeResponse(), '/a')
     const received = await (await listen(cache))('/a', { method: 'HEAD' })
     expect([received.statusCode, received.headers['content-length'], received.text]).toEqual([200, '4', ''])
   })
@@ -94,7 +95,7 @@ describe('cached response', () => {
     ['gzip, br', 'br', 'br'],
   ])('Accept-Encoding %s gets %s', async (accepted, body, encoding) => {
     const { cache } = createCacheFixture()
-    cache.set({ key: 'a', sub: null }, makeResponse({ bodies: ENCODED }), '/a')
+    putResponse(cache, { key: 'a', sub: null }, makeResponse({ bodies: ENCODED }), '/a')
     const headers = accepted === undefined ? {} : { 'accept-encoding': accepted }
     const received = await (await listen(cache))('/a', { headers })
     expect([received.text, received.headers['content-encoding'], received.headers['content-length']]).toEqual(
@@ -104,7 +105,7 @@ describe('cached response', () => {
 
   test('a body without encodings is sent as it is', async () => {
     const { cache } = createCacheFixture()
-    cache.set({ key: 'a', sub: null }, makeResponse(), '/a')
+    putResponse(cache, { key: 'a', sub: null }, makeResponse(), '/a')
     const received = await (await listen(cache))('/a', { headers: { 'accept-encoding': 'gzip, br' } })
     expect([received.text, received.headers['content-encoding']]).toEqual(['body', undefined])
   })
@@ -112,7 +113,8 @@ describe('cached response', () => {
   test('non-ASCII bytes arrive unchanged', async () => {
     const { cache } = createCacheFixture()
     const identity = Buffer.from('€ ä').toString('latin1')
-    cache.set(
+    putResponse(
+      cache,
       { key: 'a', sub: null },
       makeResponse({ bodies: { template: { text: identity, slots: [] }, compressed: null } }),
       '/a',
@@ -122,7 +124,7 @@ describe('cached response', () => {
 
   test.each(['"tag"', 'W/"tag"', '"x", "tag"', '*'])('If-None-Match %s is 304', async (tag) => {
     const { cache } = createCacheFixture()
-    cache.set({ key: 'a', sub: null }, makeResponse({ bodies: ENCODED }), '/a')
+    putResponse(cache, { key: 'a', sub: null }, makeResponse({ bodies: ENCODED }), '/a')
     const headers = { 'if-none-match': tag, 'accept-encoding': 'gzip' }
     const received = await (await listen(cache))('/a', { headers })
     expect([received.statusCode, received.headers['etag'], received.text]).toEqual([304, '"tag"', ''])
@@ -132,7 +134,7 @@ describe('cached response', () => {
 
   test('a response without a tag is never 304', async () => {
     const { cache } = createCacheFixture()
-    cache.set({ key: 'a', sub: null }, makeResponse({ etag: null }), '/a')
+    putResponse(cache, { key: 'a', sub: null }, makeResponse({ etag: null }), '/a')
     const received = await (await listen(cache))('/a', { headers: { 'if-none-match': '*' } })
     expect(received.statusCode).toBe(200)
   })
@@ -140,7 +142,7 @@ describe('cached response', () => {
   test('each response is counted', async () => {
     const { cache } = createCacheFixture()
     const count = vi.fn<() => void>()
-    cache.set({ key: 'a', sub: null }, makeResponse({ countResponse: count }), '/a')
+    putResponse(cache, { key: 'a', sub: null }, makeResponse({ countResponse: count }), '/a')
     const get = await listen(cache)
     await get('/a')
     await get('/a', { method: 'HEAD' })
@@ -151,7 +153,7 @@ describe('cached response', () => {
 
   test('HTTP/1.0 gets its length, no chunks, and the end of its connection', async () => {
     const { cache } = createCacheFixture()
-    cache.set({ key: 'a', sub: null }, makeResponse(), '/a')
+    putResponse(cache, { key: 'a', sub: null }, makeResponse(), '/a')
     const socket = connect(await listenRaw(cache), '127.0.0.1').setEncoding('latin1')
     socket.write('GET /a HTTP/1.0\r\n\r\n')
     const seen = await text(socket)
@@ -165,7 +167,7 @@ describe('cached response', () => {
 describe('age', () => {
   test('max-age counts down, and the response expires to the millisecond', async () => {
     const { cache, clock } = createCacheFixture()
-    cache.set({ key: 'a', sub: null }, makeResponse(), '/a')
+    putResponse(cache, { key: 'a', sub: null }, makeResponse(), '/a')
     const get = await listen(cache)
     for (const [nowMs, age] of [
       [0, 'max-age=300,'],
@@ -184,7 +186,7 @@ describe('age', () => {
   test('a clock that was set back by more than a minute makes the age unknown', async () => {
     const { cache } = createCacheFixture()
     const { lifetime: ages } = makeResponse()
-    cache.set({ key: 'a', sub: null }, makeResponse({ lifetime: { ...ages, asOfMs: 60_001 } }), '/a')
+    putResponse(cache, { key: 'a', sub: null }, makeResponse({ lifetime: { ...ages, asOfMs: 60_001 } }), '/a')
     expect((await (await listen(cache))('/a')).statusCode).toBe(299)
   })
 })
@@ -192,7 +194,7 @@ describe('age', () => {
 describe('limits', () => {
   test('a long target finds its response only by its key', async () => {
     const { cache } = createCacheFixture()
-    cache.set({ key: 'a', sub: null }, makeResponse(), '/a')
+    putResponse(cache, { key: 'a', sub: null }, makeResponse(), '/a')
     const byKey = vi.spyOn(cache, 'sendByKey')
     const get = await listen(cache)
     const long = `/a?${'x'.repeat(300)}`
@@ -203,8 +205,8 @@ describe('limits', () => {
 
   test('many spellings of one response evict no other response', async () => {
     const { cache } = createCacheFixture({ maxEntries: 2, maxBytes: 1_000_000 })
-    cache.set({ key: 'a', sub: null }, makeResponse(), '/a')
-    cache.set({ key: 'b', sub: null }, makeResponse(), '/b')
+    putResponse(cache, { key: 'a', sub: null }, makeResponse(), '/a')
+    putResponse(cache, { key: 'b', sub: null }, makeResponse(), '/b')
     const get = await listen(cache)
     for (let index = 0; index < 50; index += 1) expect((await get(`/a?${index}`)).text).toBe('body')
     expect((await get('/b')).text).toBe('body')
@@ -213,33 +215,35 @@ describe('limits', () => {
 
   test('a new response replaces the previous one, and an evicted one is not sent', async () => {
     const { cache } = createCacheFixture({ maxEntries: 1, maxBytes: 1_000_000 })
-    cache.set({ key: 'a', sub: null }, makeResponse(), '/a')
+    putResponse(cache, { key: 'a', sub: null }, makeResponse(), '/a')
     const get = await listen(cache)
-    cache.set(
+    putResponse(
+      cache,
       { key: 'a', sub: null },
       makeResponse({ bodies: { template: { text: 'newer', slots: [] }, compressed: null } }),
       '/a',
     )
     expect((await get('/a')).text).toBe('newer')
-    cache.set({ key: 'b', sub: null }, makeResponse(), '/b')
+    putResponse(cache, { key: 'b', sub: null }, makeResponse(), '/b')
     expect((await get('/a')).statusCode).toBe(299)
     expect(cache.find('a')).toBeUndefined()
   })
 
   test('the least recently used response is evicted first', async () => {
     const { cache } = createCacheFixture({ maxEntries: 2, maxBytes: 1_000_000 })
-    cache.set({ key: 'a', sub: null }, makeResponse(), '/a')
-    cache.set({ key: 'b', sub: null }, makeResponse(), '/b')
+    putResponse(cache, { key: 'a', sub: null }, makeResponse(), '/a')
+    putResponse(cache, { key: 'b', sub: null }, makeResponse(), '/b')
     await (
       await listen(cache)
     )('/a')
-    cache.set({ key: 'c', sub: null }, makeResponse(), '/c')
+    putResponse(cache, { key: 'c', sub: null }, makeResponse(), '/c')
     expect(['a', 'b', 'c'].map((key) => cache.find(key) !== undefined)).toEqual([true, false, true])
   })
 
   test('a response larger than the cache is not stored', async () => {
     const { cache } = createCacheFixture({ maxEntries: 10, maxBytes: 3_000 })
-    cache.set(
+    putResponse(
+      cache,
       { key: 'a', sub: null },
       makeResponse({ bodies: { template: { text: 'x'.repeat(3_000), slots: [] }, compressed: null } }),
       '/a',
@@ -250,7 +254,8 @@ describe('limits', () => {
 
   test('bodies of all encodings and additional headers count towards the size', () => {
     const { cache } = createCacheFixture()
-    cache.set(
+    putResponse(
+      cache,
       { key: 'a', sub: null },
       makeResponse({ bodies: { template: { text: '', slots: [] }, compressed: null } }),
       '/a',
@@ -263,7 +268,7 @@ describe('limits', () => {
         ['br', 'xxx'],
       ]),
     }
-    cache.set({ key: 'a', sub: null }, makeResponse({ bodies, ownHeaders: ['xkey', 'a b'] }), '/a')
+    putResponse(cache, { key: 'a', sub: null }, makeResponse({ bodies, ownHeaders: ['xkey', 'a b'] }), '/a')
     expect(cache.byteCount() - before).toBe(130)
   })
 })

@@ -222,6 +222,37 @@ describe('shared tasks', () => {
     expect(await Promise.all(results)).toEqual(Array(5).fill('read'))
   })
 
+  test('full queue of two visitors who share all tasks - both lose to a third', async () => {
+    const limits = { parallelTasks: 1, maxWaiting: 3, maxWaitingPerVisitor: 3 }
+    const queue = createFairQueue(createFakeClock(0), limits)
+    const read = defer<string>()
+    const run = (who: string, key: string): Promise<string> =>
+      queue.run({ ...visitor(who), key }, () => read.promise)
+    const kept = [run('a', 'running')]
+    const lost: Promise<string>[] = []
+    for (const key of ['x', 'y', 'z'])
+      for (const who of ['a', 'b']) (key === 'z' ? lost : kept).push(run(who, key))
+    kept.push(run('c', 'own'))
+    for (const one of lost) await expect(one).rejects.toMatchObject({ code: 'VITRINE_UNAVAILABLE' })
+    await expect(run('a', 'more')).rejects.toMatchObject({ code: 'VITRINE_UNAVAILABLE' })
+    read.resolve('read')
+    expect(new Set(await Promise.all(kept))).toEqual(new Set(['read']))
+  })
+
+  test('full queue - a task that a visitor with a short line waits for is kept', async () => {
+    const limits = { parallelTasks: 1, maxWaiting: 3, maxWaitingPerVisitor: 3 }
+    const queue = createFairQueue(createFakeClock(0), limits)
+    const read = defer<string>()
+    const run = (who: string, key: string): Promise<string> =>
+      queue.run({ ...visitor(who), key }, () => read.promise)
+    const kept = [run('a', 'running'), run('a', 'x')]
+    const lost = run('a', 'y')
+    kept.push(run('a', 'shared'), run('b', 'shared'), run('c', 'own'))
+    await expect(lost).rejects.toMatchObject({ code: 'VITRINE_UNAVAILABLE' })
+    read.resolve('read')
+    expect(new Set(await Promise.all(kept))).toEqual(new Set(['read']))
+  })
+
   test('first caller out of time - the task runs for the next one, with the time that it has left', async () => {
     const clock = createFakeClock(0)
     const queue = createFairQueue(clock)

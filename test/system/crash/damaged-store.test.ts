@@ -117,7 +117,11 @@ async function runFailingCheck(
 
 async function expectCheckFails(settings: Environment): Promise<void> {
   const { code, badFindings } = await runFailingCheck(settings)
-  expect([code, badFindings.map(({ subject }) => subject)]).toEqual([1, ['stored copy']])
+  // A damaged page may also have what is counted for the channel.
+  const subjects = badFindings
+    .map(({ subject }) => subject)
+    .filter((subject) => !subject.startsWith('channel '))
+  expect([code, subjects]).toEqual([1, ['stored copy']])
   expect(badFindings[0]?.remedy).toContain('VITRINE_DATABASE_URL')
 }
 
