@@ -9,6 +9,7 @@ import { type ShopData, type ShopFile, openShopFile, readShopData } from './conf
 import { type Coverage, createCoverage } from './coverage/coverage.ts'
 import { type SubData, readSubData } from './config/sub-ids-file.ts'
 import { type Webhook, createWebhook } from './events/webhook.ts'
+import { type CopyChanges, createCopyChanges } from './freshness/copy-changes.ts'
 import type { ChannelSource } from './freshness/channels.ts'
 import { createSources } from './freshness/sources.ts'
 import { type AdminLimiter, createAdminLimiter } from './http/admin-limiter.ts'
@@ -133,6 +134,7 @@ export type Context = Omit<
     pictures: Pictures | null
     caches: Caches
     renderQueue: RenderQueue
+    copyChanges: CopyChanges
     walks: WalkSupervisor
     /** Counts of widgets and clicks. */
     coverage: Coverage
@@ -209,6 +211,7 @@ export async function createContext(options: ContextOptions): Promise<Context> {
     pictures,
     caches,
     renderQueue: createRenderQueue(clock, config.freshness.visitorTimeoutMs),
+    copyChanges: createCopyChanges(store, clock),
     walks,
     coverage,
     webhook,

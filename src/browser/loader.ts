@@ -55,15 +55,16 @@ function watch(records: readonly MutationRecord[]): void {
   for (const element of frames.keys()) if (!element.isConnected) destroy(element)
 }
 
-const { vitrine } = window
-// An element with the id "vitrine" is also `window.vitrine`, and so is the window of a frame with that name.
-if (vitrine instanceof Object && vitrine.scan) {
-  vitrine.scan()
-} else if (folder) {
-  window.vitrine = { scan, destroy }
-  watchClicks(dispatchClick)
-  new MutationObserver(watch).observe(document, { childList: true, subtree: true })
-  scan()
-} else {
-  console.warn('Vitrine needs embed.js.')
+try {
+  // Fails for the first script: also if `window.vitrine` is an element with that id, or the window of a frame with that name.
+  ;(window.vitrine as Vitrine).scan()
+} catch {
+  if (folder) {
+    window.vitrine = { scan, destroy }
+    watchClicks(dispatchClick)
+    new MutationObserver(watch).observe(document, { childList: true, subtree: true })
+    scan()
+  } else {
+    console.warn('Vitrine needs embed.js.')
+  }
 }

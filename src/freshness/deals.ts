@@ -76,11 +76,11 @@ export class DealSource {
 
   async #find(request: DealRequest, key: string, cachedDeals?: CachedDeals): Promise<Cached<DealPage>> {
     const { cache, store } = this.#details
-    const { currentWalk, completedStartedAtMs, productCount } = await store.getCopyState(
+    const { currentWalk, completedStartedAtMs, hadProducts } = await store.getCopyState(
       request.query.channelId,
     )
-    // The catalog of a walk without products may still be filled.
-    if (currentWalk === 0 || completedStartedAtMs === null || productCount === 0)
+    // A catalog that never had products may still be filled.
+    if (currentWalk === 0 || completedStartedAtMs === null || !hadProducts)
       throw new UnavailableError('no complete walk of the channel has found products yet')
     if (cachedDeals?.walk === currentWalk && this.#isFresh(cachedDeals))
       return toFresh(cachedDeals, this.#details)

@@ -275,8 +275,8 @@ function estimateBytes(product: Product | null): number {
 
 /**
  * What it means that the copy of a channel lacks a product. `walkedAtMs`: no shop sells it, according to the walk of that time;
- * `undefined`: the last complete walk is older than two walk periods or found no products, so the copy may lack some. `isEmpty`: no
- * product is stored, not even of the walk in progress, so the catalog may still be filled and a 404 proves nothing.
+ * `undefined`: the last complete walk is older than two walk periods, or none has found products yet, so the copy may lack some.
+ * `isEmpty`: there never was a product, not even in the walk in progress, so the catalog may still be filled and a 404 proves nothing.
  */
 export type Completeness = Readonly<{ walkedAtMs: number | undefined; isEmpty: boolean }>
 
@@ -292,14 +292,17 @@ export async function readCompleteness(
   if (state === undefined) return UNKNOWN_COMPLETENESS
   // Before the first walk, nothing suggests that the catalog of another server is empty.
   const isDoubtful = details.isCatalogEmbedded || state.currentWalk > 0 || state.isRunning
-  return { walkedAtMs: findRecentWalk(details, state), isEmpty: isDoubtful && !state.hasProducts }
+  return {
+    walkedAtMs: findRecentWalk(details, state),
+    isEmpty: isDoubtful && !state.hadProducts && !state.hasProducts,
+  }
 }
 
 function findRecentWalk(
   { findWalkPeriodMs, clock }: Pick<ProductSourceDetails, 'findWalkPeriodMs' | 'clock'>,
-  { completedAtMs, completedStartedAtMs, productCount }: CopyState,
+  { completedAtMs, completedStartedAtMs, hadProducts }: CopyState,
 ): number | undefined {
-  if (completedAtMs === null || completedStartedAtMs === null || productCount === 0) return undefined
+  if (completedAtMs === null || completedStartedAtMs === null || !hadProducts) return undefined
   const periodMs = findWalkPeriodMs?.(completedAtMs) ?? null
   const isRecent = periodMs !== null && isWithin(completedAtMs, 2 * periodMs, clock.nowMs())
   return isRecent ? completedStartedAtMs : undefined

@@ -58,6 +58,8 @@ export type CachedResponse = PreparedResponse &
     lifetime: CacheLifetime
     cacheStatus: string
     expiresAtMs: number
+    /** Whether there may be newer data before that time. */
+    isOutdated(): boolean
     countResponse(): void
     /** Count the products of the response for a placement, unless no reader sees it. */
     countProducts(request: IncomingMessage, sub: string | null): void
@@ -110,7 +112,7 @@ export function createResponseCache(bounds: CacheBounds, clock: Clock): Response
     if (cached === undefined) return undefined
     // The expiry is meaningless if the clock was set back.
     const isCurrent = isPauseActive({ untilMs: cached.expiresAtMs, nowMs, maxMs: MAX_REUSE_MS })
-    return isCurrent && !isFuture(cached.lifetime.asOfMs, nowMs) ? cached : undefined
+    return isCurrent && !isFuture(cached.lifetime.asOfMs, nowMs) && !cached.isOutdated() ? cached : undefined
   }
   const send: ResponseCache['send'] = (cached, { request, response, sub, body }) => {
     cached.countResponse()

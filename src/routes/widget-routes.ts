@@ -244,7 +244,7 @@ function createPreparer(
   context: Context,
   details: SurfaceDetails,
 ): (key: string, widget: AnyWidget) => Prepared {
-  const { logger, metrics, version } = context
+  const { copyChanges, logger, metrics, version } = context
   const { responses } = context.caches
   const getHeaders = createHeaderBlocks(details)
   const shouldLogEach = ({ status }: AnyWidget): boolean =>
@@ -267,6 +267,7 @@ function createPreparer(
       ownHeaders: toWidgetHeaders(context, widget, isShown),
       lifetime: toCacheLifetime(context, widget, isShown),
       expiresAtMs: shouldLogEach(widget) ? 0 : widget.validUntilMs,
+      isOutdated: isOld(status) ? copyChanges.watch(widget.channel.id) : isNever,
       cacheStatus: toCacheStatus(cache),
       countProducts: createProductCounter(context, details.surface, widget),
       countResponse: metrics.getResponseCounter({ surface: `${details.surface} ${kind}`, state, cache }),
@@ -287,6 +288,11 @@ function createPreparer(
     return { cached: response, digest, findBodies, getBodies, status, kind }
   }
 }
+
+const isNever = (): boolean => false
+
+/** A walk may have newer data. */
+const isOld = (status: CacheStatus): boolean => status === 'stale' || status === 'rescued'
 
 function renderBodies({ render, isCompressed }: SurfaceDetails, widget: AnyWidget): WidgetBodies {
   const text = render(widget.getView(), widget)

@@ -16,6 +16,8 @@ export type CopiesTable = {
   product_count: number
   deal_count: number
   deal_currency: string | null
+  /** 1 when any complete walk found products. */
+  had_products: Generated<number>
   drops: string
   /** 1 when most offers of the current walk were malformed. */
   is_malformed: number

@@ -46,6 +46,8 @@ export type CopyState = Readonly<{
   completedAtMs: number | null
   completedStartedAtMs: number | null
   productCount: number
+  /** Whether any complete walk found products. */
+  hadProducts: boolean
   /** Whether any product is stored, also of the running walk or of a look-up. */
   hasProducts: boolean
   /** Products with at least one offer on sale. */

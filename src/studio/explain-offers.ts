@@ -9,7 +9,7 @@ import { formatPastTime, formatPrice, formatTime } from '../widgets/format.ts'
 import { formatFilter } from '../widgets/hidden-reasons.ts'
 import { type ClassifiedOffer, classifyOffers } from '../widgets/offer-selection.ts'
 import type { BoxOptions, OptionDefaults, PicksOptions } from '../widgets/options.ts'
-import { getMaxListed } from '../widgets/row-limits.ts'
+import { countListed } from '../widgets/row-limits.ts'
 import type { BoxInputs } from './box-inputs.ts'
 import type { ObservedPricesData } from './observed-prices.ts'
 
@@ -39,10 +39,13 @@ export function listOfferFacts(
   const asOfMs = product === entry?.product ? entry.asOfMs : rules.nowMs
   const isPriced = createPriceCheck(asOfMs, toPriceRules(rules))
   const selectionRules = { isPriced, shops: rules.shops }
-  const maxListed = getMaxListed(rules.options)
-  return classifyOffers(product.offers, rules.options, selectionRules).map((classified, index, all) => {
+  const classifiedOffers = classifyOffers(product.offers, rules.options, selectionRules)
+  const offers = listShown(classifiedOffers)
+  const context = { ...toPriceRules(rules), surface: 'fragment', countedBaseUrl: null } as const
+  const maxListed = countListed({ product, asOfMs, offers }, rules.options, context)
+  return classifiedOffers.map((classified, index) => {
     const isSelected = classified.excludedBy === null
-    const outcome = describeOutcome(classified, rules, { asOfMs, shown: listShown(all) })
+    const outcome = describeOutcome(classified, rules, { asOfMs, shown: offers })
     return {
       text: describeOffer(classified.offer, rules),
       isShown: isSelected && index < maxListed,

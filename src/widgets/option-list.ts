@@ -217,7 +217,7 @@ export const OPTION_LIST: readonly OptionDefinition[] = [
     isFragmentOnly: true,
     defaultText: '`none`',
     description:
-      'schema.org `Product` with `AggregateOffer` as JSON-LD, for a page about this product; covers all shops of the box, also folded and sold-out ones (`stock=in` omits the latter); `layout=inline`: only the shown one',
+      'schema.org `Product` with `AggregateOffer` as JSON-LD, for a page about this product; covers all listed shops, also folded and sold-out ones (`stock=in` omits the latter); `layout=inline`: only the shown one',
     example: 'markup=schema',
   },
   {

@@ -36,13 +36,18 @@ const LINE_BYTES = 260
 /** Bytes that the id of a placement, or an address for counted clicks, adds to a link. */
 const LINK_BYTES = 40
 
-/** Return how many offers of a product are listed at most. */
-export function getMaxListed(options: BoxOptions | PicksOptions): number {
-  if (!('limit' in options)) return MAX_LISTED_SHOPS
-  return options.layout === 'inline' ? 1 : options.limit + MAX_FOLDED_OFFERS
-}
+type LimitContext = PriceRules & Pick<ViewContext, 'surface' | 'countedBaseUrl'>
 
-type LimitContext = Pick<ViewContext, 'surface' | 'countedBaseUrl'>
+/** Return how many offers of a product are listed if the box or round-up has no other one. */
+export function countListed(
+  product: SelectedProduct,
+  options: BoxOptions | PicksOptions,
+  context: LimitContext,
+): number {
+  const [shown] =
+    'limit' in options ? limitBoxRows([product], options, context) : limitPicksRows([product], context)
+  return shown?.offers.length ?? 0
+}
 
 /** Estimated bytes of the first row, and of each further row. `required`: rows that come before those of other lists. */
 type RowCosts = Readonly<{ first: number; others: readonly number[]; required: number }>
@@ -54,7 +59,7 @@ type RowCosts = Readonly<{ first: number; others: readonly number[]; required: n
 export function limitBoxRows(
   [main, ...variants]: readonly SelectedProduct[],
   { layout, limit }: Pick<BoxOptions, 'layout' | 'limit'>,
-  context: ViewContext,
+  context: LimitContext,
 ): readonly ShownProduct[] {
   if (main === undefined) return []
   const isInline = layout === 'inline'
@@ -73,7 +78,7 @@ export function limitBoxRows(
 /** Choose the offers of a round-up that are listed. */
 export function limitPicksRows(
   products: readonly SelectedProduct[],
-  context: ViewContext,
+  context: LimitContext,
 ): readonly ShownProduct[] {
   const costs = products.map((product) => toProductCosts(product, context))
   return toShownProducts(products, costs, context)

@@ -67,6 +67,15 @@ describe('channel whose catalog has no products yet', () => {
   })
 })
 
+test.each([...BOX_PATHS, GRID])('%s of a channel that lost all products - is hidden', async (path) => {
+  const harness = await startStockedHarness()
+  expect(await readState(harness, path)).toBe('shown, cacheable')
+  harness.clock.advance(HOUR_MS)
+  await stockCatalog(harness, [])
+  harness.clock.advance(SECOND_MS)
+  expect(await readState(harness, path)).toBe('hidden, cacheable')
+})
+
 /** Start two processes that share a database; the first has walked the products. */
 async function startPair(products: readonly WireProduct[]): Promise<readonly [Harness, Harness]> {
   const settings = { VITRINE_DATABASE_URL: `sqlite:${join(createFolder(), 'copy.db')}` }

@@ -134,6 +134,20 @@ describe.each(BOX_PATHS)('%s', (path) => {
     await vi.waitFor(async () => expect((await fetchPath(harness, path)).text).toContain('12.34'))
   })
 
+  test.each([
+    ['stale', STALE_MS],
+    ['rescued', RESCUE_MS],
+  ])('walk that ends meanwhile, %s - is shown a second later', async (_status, ageMs) => {
+    harness.clock.advance(ageMs)
+    await BLOCKS['refresh share used up'].start()
+    await fetchPath(harness, path)
+    expect((await visit(path)).isFromMemory).toBe(true)
+    setPrice('12.34')
+    await harness.context.walks.runNow()
+    harness.clock.advance(SECOND_MS)
+    expect((await fetchPath(harness, path)).text).toContain('12.34')
+  })
+
   test('stale, calls are allowed - is not reused while it is refreshed', async () => {
     harness.clock.advance(STALE_MS)
     setPrice('12.34')

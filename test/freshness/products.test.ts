@@ -359,7 +359,7 @@ test('schedule that pauses after a walk - an old copy does not count as recent',
   const sources = await makeSources()
   const state = await sources.store.getCopyState(CHANNEL_ID)
   const endedAtMs = NOON_MS - 3 * HOUR_MS
-  const walked = { completedAtMs: endedAtMs, completedStartedAtMs: endedAtMs, productCount: 1 }
+  const walked = { completedAtMs: endedAtMs, completedStartedAtMs: endedAtMs, hadProducts: true }
   const findTime = async (periodBeforeMs: number): Promise<number | undefined> => {
     const { walkedAtMs } = await readCompleteness(
       {

@@ -25,6 +25,7 @@ export function makeResponse(over: Partial<CachedResponse> = {}): CachedResponse
     },
     expiresAtMs: 300_000,
     cacheStatus: 'vitrine; hit',
+    isOutdated: () => false,
     countResponse: () => {},
     countProducts: () => {},
     ...over,

@@ -38,6 +38,7 @@ export const WALKED_COPY: CopyState = {
   completedAtMs: NOON_MS,
   completedStartedAtMs: NOON_MS - 1_000,
   productCount: 1_236,
+  hadProducts: true,
   hasProducts: true,
   dealCount: 7,
   drops: {},

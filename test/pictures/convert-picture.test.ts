@@ -128,6 +128,14 @@ describe('conversion', () => {
     expect(removeMetadata(bytes)).toBe(bytes)
   })
 
+  test('PNG of far too many chunks - is damaged', () => {
+    const chunk = makeChunk('tEXt', Buffer.alloc(0))
+    const chunks = Array<Buffer>(10_000).fill(chunk)
+    expect(() => removeMetadata(insertChunks(makePng(8, 8), ...chunks))).toThrow(
+      expect.objectContaining({ failure: 'damaged' }),
+    )
+  })
+
   test('PNG that ends in a chunk - its start is kept', () => {
     const bytes = insertChunks(makePng(8, 8), makeChunk('zTXt', Buffer.alloc(100)))
     for (const length of [8, 20, 33, 40, 60, 140])

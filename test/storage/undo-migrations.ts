@@ -9,6 +9,7 @@ export async function undoPriceHistory(database: Kysely<CopyTables>): Promise<vo
   for (const column of ['drop_key', 'network_key'])
     await sql`alter table deals drop column ${sql.ref(column)}`.execute(database)
   await sql`alter table walk_pages drop column merchants`.execute(database)
+  await sql`alter table copies drop column had_products`.execute(database)
   for (const table of [
     'price_changes',
     'observed_days',

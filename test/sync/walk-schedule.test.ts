@@ -19,6 +19,7 @@ function makeCopy(productCount: number, ageMs: number, over: Partial<CopyState> 
     completedAtMs: NOON_MS - ageMs + MINUTE_MS,
     completedStartedAtMs: NOON_MS - ageMs,
     productCount,
+    hadProducts: productCount > 0,
     hasProducts: productCount > 0,
     dealCount: 0,
     drops: {},

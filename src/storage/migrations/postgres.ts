@@ -152,6 +152,10 @@ export const POSTGRES_COPY_MIGRATIONS: Readonly<Record<string, Migration>> = {
     'create index if not exists deals_by_network on deals (copy_id, currency, network_key)',
     OBSERVED_NETWORK_INDEX,
   ]),
+  // SQLite's 0017.
+  '0012-had-products': toMigration([
+    'alter table copies add column if not exists had_products integer not null default 0',
+  ]),
 }
 
 function toMigration(statements: readonly string[]): Migration {

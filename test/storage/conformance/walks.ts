@@ -104,6 +104,7 @@ export function describeWalks(subject: Subject): void {
         completedStartedAtMs: 100,
         completedAtMs: 120,
         productCount: 2,
+        hadProducts: true,
         hasProducts: true,
         dealCount: 1,
         drops: { price: 3, link: 1 },
@@ -132,6 +133,16 @@ export function describeWalks(subject: Subject): void {
       const entry = { product: makeSale(TWO, 'two'), asOfMs: 100 }
       await other.putLookups([{ channelId: CHANNEL, gtin: TWO, entry }])
       expect(await other.getCopyState(CHANNEL)).toMatchObject({ hasProducts: true, productCount: 0 })
+    })
+
+    test('channel without products - had some if a complete walk found them', async () => {
+      const readHadProducts = async (): Promise<boolean> => (await copy.getCopyState(CHANNEL)).hadProducts
+      await walkAll(copy, [], 100)
+      expect(await readHadProducts()).toBe(false)
+      await walkAll(copy, [makeSale(ONE, 'one')], 200)
+      await walkAll(copy, [], 300)
+      expect(await copy.getCopyState(CHANNEL)).toMatchObject({ productCount: 0, hasProducts: false })
+      expect(await readHadProducts()).toBe(true)
     })
 
     test('walk - failed - the old copy stays and the state has the failure, until the next walk begins', async () => {

@@ -264,6 +264,15 @@ export const loaderSuite = defineSuite('loader', (engine) => {
   })
 
   test.each([
+    '<a id="vitrine"></a><a id="vitrine" name="scan"></a>',
+    '<form id="vitrine"><input name="scan"></form>',
+    '<form id="vitrine" name="scan"><input name="call"></form><a id="vitrine"></a>',
+  ])('%s in a comment - the widget is shown', async (comment) => {
+    const page = await publisherPage.open(comment + toPlaceholder('where-to-buy', 'data-gtin="1"'))
+    await waitUntil(page, isShown(0))
+  })
+
+  test.each([
     ['module', '<script type="module" src="/shops/embed.js?v=1"></script>'],
     ['pinned module', '<script type="module" src="/shops/assets/embed.0123abcd.js"></script>'],
     ['imported module', '<script type="module">import "/shops/embed.js"</script>'],
