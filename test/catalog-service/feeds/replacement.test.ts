@@ -388,7 +388,7 @@ test('any sequence of imports, removals, templates and approvals - channels show
         }
       }
     }),
-    { numRuns: toRunCount(100) },
+    { numRuns: toRunCount(50) },
   )
   expect(productCount).toBeGreaterThan(100)
 })

@@ -34,6 +34,7 @@ type Published = {
   PriceJson: published.PriceJson
   ReferencePriceJson: published.ReferencePriceJson
   HistoryJson: published.HistoryJson
+  OmittedOffersJson: published.OmittedOffersJson
 }
 
 /** Schemas of other responses. */
