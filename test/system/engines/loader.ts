@@ -270,6 +270,7 @@ export const loaderSuite = defineSuite('loader', (engine) => {
   ])('%s in a comment - the widget is shown', async (comment) => {
     const page = await publisherPage.open(comment + toPlaceholder('where-to-buy', 'data-gtin="1"'))
     await waitUntil(page, isShown(0))
+    expect(await page.evaluate('document.querySelectorAll("iframe").length')).toBe(1)
   })
 
   test.each([
