@@ -247,7 +247,7 @@ if (!function_exists('vitrine_box')) {
                 $body .= $part;
             }
         }
-        $isComplete = feof($stream);
+        $isComplete = feof($stream) && strlen($body) <= VITRINE_MAX_BYTES;
         fclose($stream);
         $status = preg_match('~^HTTP/\S+ (\d{3})~', $headers, $found) === 1 ? (int) $found[1] : 0;
         $control = preg_match('~^cache-control:(.*)$~im', $headers, $found) === 1 ? trim($found[1]) : '';
