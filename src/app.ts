@@ -3,6 +3,7 @@ import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import express, { type Express, type RequestHandler } from 'express'
 import { SECOND_MS } from './clock.ts'
 import type { Context } from './context.ts'
+import { UnavailableError } from './errors.ts'
 import { createAdminAuth } from './http/admin-auth.ts'
 import { toVisitor } from './http/client-address.ts'
 import { createFairQueue } from './lib/fair-queue.ts'
@@ -25,7 +26,7 @@ import { createStudioRouter } from './routes/studio.ts'
 
 /** Requests of a turn of the event loop: 3 ms of work. All others wait: each connection has one, so their number is limited. */
 const ROUTING_LIMITS = { parallelTasks: 16, maxWaiting: Infinity, maxWaitingPerVisitor: Infinity }
-/** The server cuts connections without progress at about this time. */
+/** The server would end connections without progress at about this time. */
 const ROUTING_TIMEOUT_MS: number = 15 * SECOND_MS
 
 /** Create the widget server: it sends cached responses directly and routes all other requests through Express, in turn by client. */
@@ -75,10 +76,11 @@ function createTurns({ clock, config, caches }: Context): RequestHandler {
     try {
       await queue.run({ ...visitor, timeoutMs: ROUTING_TIMEOUT_MS }, async () => {
         await yieldToEventLoop()
-        if (!caches.responses.sendByTarget(request, response)) next()
+        if (!visitor.isGone() && !caches.responses.sendByTarget(request, response)) next()
       })
     } catch (error) {
-      if (!visitor.isGone()) throw error
+      if (!(error instanceof UnavailableError)) throw error
+      request.socket.destroy()
     }
   }
 }

@@ -30,15 +30,15 @@ function scan(root: ParentNode = Reflect.get(Document.prototype, 'documentElemen
   for (const element of [root, ...root.querySelectorAll('[data-vitrine]')]) {
     if (!(element instanceof HTMLElement) || frames.get(element)) continue
     const read = (name: string): string | null => element.getAttribute(`data-${name}`)
-    // The root itself may be no placeholder.
-    if (read('vitrine') === null) continue
     try {
+      // The root itself may be no placeholder.
+      if (read('vitrine') === null) continue
       const address = toAddress(`${folder}embeds/`, read)
       // Once, for the author of the page; readers see nothing.
       if (!address && !frames.has(element)) console.warn(INCOMPLETE, element)
       frames.set(element, address ? mount(element, address, read) : undefined)
     } catch {
-      // Half a surrogate pair in an attribute has no address, so there is no frame.
+      // No frame: half a surrogate pair in an attribute has no address, and a form may have a field named `getAttribute`.
     }
   }
 }

@@ -52,7 +52,7 @@ export type CachedResponse = PreparedResponse &
   Readonly<{
     /** Equal if the bodies of one address are equal. */
     digest: string
-    /** Larger for responses of an address that were prepared later. */
+    /** Larger for responses of an address whose data were read later. */
     sequence: number
     isShown: boolean
     lifetime: CacheLifetime
@@ -85,7 +85,7 @@ export type ResponseCache = Readonly<{
   findCurrent(key: string): CachedResponse | undefined
   /** Find a response that may have expired, because its bodies may be reused. */
   find(key: string): CachedResponse | undefined
-  /** Add a response, unless one that was prepared later is in the cache. */
+  /** Add a response, unless one with data that were read later is in the cache. */
   set(key: string, cached: CachedResponse): void
   /** Compute the size of a response again, because a compressed body was added. */
   recount(key: string): void

@@ -194,18 +194,22 @@ function createLines() {
     },
     /**
      * Reject the newest task of the longest line, unless somebody waits for it whose line would be shorter than that of `visitor`.
-     * `false`: there is none.
+     * `false`: no line has another one.
      */
     dropNewestOfLongest(visitor: string): boolean {
-      const [longest = ''] = [...lines.keys()].sort((one, other) => length(lines, other) - length(lines, one))
       const minimum = length(lines, visitor) + 2
       const isDroppable = ({ visitors }: Task): boolean =>
         [...visitors].every((one) => length(lines, one) >= minimum)
-      const task = lines.get(longest)?.findLast(isDroppable)
-      if (task === undefined) return false
-      for (const one of task.visitors) leave(task, one)
-      task.reject(createFullError())
-      return true
+      const longestFirst = [...lines.values()].sort((one, other) => other.length - one.length)
+      for (const line of longestFirst) {
+        if (line.length < minimum) return false
+        const task = line.findLast(isDroppable)
+        if (task === undefined) continue
+        for (const one of task.visitors) leave(task, one)
+        task.reject(createFullError())
+        return true
+      }
+      return false
     },
   }
 }

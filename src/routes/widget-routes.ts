@@ -139,6 +139,9 @@ type WidgetRequest = Readonly<{ address: WidgetAddress; getWidget(visitor: Visit
 type Prepared = BodySource &
   Readonly<{ cached: Omit<CachedResponse, 'bodies'>; status: CacheStatus; kind: WidgetKind }>
 
+/** What is known before the data of a response are read. */
+type PreparationStart = Pick<CachedResponse, 'sequence' | 'isOutdated'> & Readonly<{ key: string }>
+
 /** A request for a widget. `key`: the address without the id of the placement. `target`: as received; `null`: not to be cached. */
 type WidgetExchange = WidgetRequest &
   Readonly<{
@@ -180,16 +183,21 @@ function createUncachedSender(
   context: Context,
   details: SurfaceDetails,
 ): (exchange: WidgetExchange) => Promise<void> {
-  const { clock, renderQueue } = context
+  const { clock, copyChanges, renderQueue } = context
   const { responses } = context.caches
   const singleFlight = createSingleFlight<Prepared>()
   const prepare = createPreparer(context, details)
+  let sequence = 0
   const toForm = ({ address, request }: WidgetExchange): BodyForm => ({
     sub: address.sub,
     encoding: details.isCompressed ? chooseEncoding(request.headers['accept-encoding']) : null,
   })
   const getPrepared = ({ address, key, visitor, getWidget }: WidgetExchange): Promise<Prepared> => {
-    const prepareWidget = async (): Promise<Prepared> => prepare(key, await getWidget(visitor))
+    const prepareWidget = async (): Promise<Prepared> => {
+      sequence += 1
+      const start = { key, sequence, isOutdated: copyChanges.watch(address.channelId) }
+      return prepare(start, await getWidget(visitor))
+    }
     const timeSlot = Math.floor(clock.nowMs() / SHARED_PREPARATION_MS)
     // The grid queue must see each visitor to be fair.
     return address.kind === 'deals' ? prepareWidget() : singleFlight.run(`${key} ${timeSlot}`, prepareWidget)
@@ -243,21 +251,19 @@ function createUncachedSender(
 function createPreparer(
   context: Context,
   details: SurfaceDetails,
-): (key: string, widget: AnyWidget) => Prepared {
-  const { copyChanges, logger, metrics, version } = context
+): (start: PreparationStart, widget: AnyWidget) => Prepared {
+  const { logger, metrics, version } = context
   const { responses } = context.caches
   const getHeaders = createHeaderBlocks(details)
   const shouldLogEach = ({ status }: AnyWidget): boolean =>
     status === 'stale' && logger.isLevelEnabled('debug')
-  let sequence = 0
-  return (key, widget) => {
+  return ({ key, sequence, isOutdated }, widget) => {
     const { status } = widget
     const { kind } = widget.address
     const digest = widget.computeDigest(`${version} ${key}`)
     const { isShown } = widget
     const state = isShown ? 'shown' : 'hidden'
     const cache = status === 'miss' ? 'hit' : status
-    sequence += 1
     const response = {
       digest,
       sequence,
@@ -267,7 +273,7 @@ function createPreparer(
       ownHeaders: toWidgetHeaders(context, widget, isShown),
       lifetime: toCacheLifetime(context, widget, isShown),
       expiresAtMs: shouldLogEach(widget) ? 0 : widget.validUntilMs,
-      isOutdated: isOld(status) ? copyChanges.watch(widget.channel.id) : isNever,
+      isOutdated: isOld(status) ? isOutdated : isNever,
       cacheStatus: toCacheStatus(cache),
       countProducts: createProductCounter(context, details.surface, widget),
       countResponse: metrics.getResponseCounter({ surface: `${details.surface} ${kind}`, state, cache }),

@@ -47,6 +47,12 @@ async function visit(path: string): Promise<TestResponse & Readonly<{ isFromMemo
   return { ...response, isFromMemory }
 }
 
+/** Request an address twice. The first request of a channel for a while is only prepared, because another walk may be current. */
+async function fetchTwice(path: string): Promise<TestResponse> {
+  await fetchPath(harness, path)
+  return fetchPath(harness, path)
+}
+
 function setPrice(price: string): void {
   const offers = [makeWireOffer({ price, old_price: '99.80' })]
   const products = [GTIN, OTHER_GTIN].map((gtin) => makeWireProduct({ gtin, offers }))
@@ -112,7 +118,7 @@ describe.each(BOX_PATHS)('%s', (path) => {
       const { start, longestMs } = BLOCKS[block]
       await start()
       const expected = { status: `vitrine; fwd=stale; detail=${status}`, age: true, maxAge: '60' }
-      const first = await fetchPath(harness, path)
+      const first = await fetchTwice(path)
       expect(describeCaching(first)).toEqual(expected)
       const second = await visit(path)
       expect([second.isFromMemory, second.text === first.text]).toEqual([true, true])
@@ -140,12 +146,26 @@ describe.each(BOX_PATHS)('%s', (path) => {
   ])('walk that ends meanwhile, %s - is shown a second later', async (_status, ageMs) => {
     harness.clock.advance(ageMs)
     await BLOCKS['refresh share used up'].start()
-    await fetchPath(harness, path)
+    await fetchTwice(path)
     expect((await visit(path)).isFromMemory).toBe(true)
     setPrice('12.34')
     await harness.context.walks.runNow()
     harness.clock.advance(SECOND_MS)
     expect((await fetchPath(harness, path)).text).toContain('12.34')
+  })
+
+  test('walk that ends while nobody asks - is shown, also after another box of the channel was', async () => {
+    harness.clock.advance(STALE_MS)
+    await BLOCKS['refresh share used up'].start()
+    await fetchTwice(path)
+    const other = `${path}${path.includes('?') ? '&' : '?'}theme=dark`
+    await fetchPath(harness, other)
+    harness.clock.advance(5 * SECOND_MS)
+    setPrice('12.34')
+    await harness.context.walks.runNow()
+    harness.clock.advance(5 * SECOND_MS)
+    expect((await fetchPath(harness, path)).text).toContain('12.34')
+    expect((await fetchPath(harness, other)).text).toContain('12.34')
   })
 
   test('stale, calls are allowed - is not reused while it is refreshed', async () => {
@@ -186,7 +206,7 @@ describe('stale box while calls are paused', () => {
   ])('%s - shows no price from then on', async (_name, offer, settings) => {
     await stockAndPause(offer, settings)
     harness.clock.advance(5 * SECOND_MS)
-    expect((await fetchPath(harness, BOX)).text).toContain('49.90')
+    expect((await fetchTwice(BOX)).text).toContain('49.90')
     expect((await visit(BOX)).isFromMemory).toBe(true)
     harness.clock.advance(1)
     expect((await fetchPath(harness, BOX)).text).not.toContain('49.90')

@@ -253,6 +253,22 @@ describe('shared tasks', () => {
     expect(new Set(await Promise.all(kept))).toEqual(new Set(['read']))
   })
 
+  test('full queue whose longest line is shared with short ones - the next line loses', async () => {
+    const limits = { parallelTasks: 1, maxWaiting: 5, maxWaitingPerVisitor: 5 }
+    const queue = createFairQueue(createFakeClock(0), limits)
+    const read = defer<string>()
+    const run = (who: string, key: string): Promise<string> =>
+      queue.run({ ...visitor(who), key }, () => read.promise)
+    const kept = [run('a', 'running')]
+    for (const key of ['x', 'y', 'z']) kept.push(run('a', key), run(`only ${key}`, key))
+    kept.push(run('b', 'b1'))
+    const lost = run('b', 'b2')
+    kept.push(run('c', 'own'))
+    await expect(lost).rejects.toMatchObject({ code: 'VITRINE_UNAVAILABLE' })
+    read.resolve('read')
+    expect(new Set(await Promise.all(kept))).toEqual(new Set(['read']))
+  })
+
   test('first caller out of time - the task runs for the next one, with the time that it has left', async () => {
     const clock = createFakeClock(0)
     const queue = createFairQueue(clock)

@@ -268,3 +268,13 @@ test('copy of an earlier version - has the grid indexes as soon as it is opened'
     ),
   )
 })
+
+test('copy whose last walk an older version wrote - had products, also after a walk that finds none', async () => {
+  const { copy, database, close } = await open('older.db')
+  onTestFinished(close)
+  await walkAll(copy, [makeProduct()], 100)
+  await sql`update copies set had_products = 0`.execute(database)
+  expect(await copy.getCopyState(CHANNEL)).toMatchObject({ productCount: 1, hadProducts: true })
+  await walkAll(copy, [], 200)
+  expect(await copy.getCopyState(CHANNEL)).toMatchObject({ productCount: 0, hadProducts: true })
+})

@@ -155,6 +155,7 @@ export const POSTGRES_COPY_MIGRATIONS: Readonly<Record<string, Migration>> = {
   // SQLite's 0017.
   '0012-had-products': toMigration([
     'alter table copies add column if not exists had_products integer not null default 0',
+    'update copies set had_products = 1 where product_count > 0',
   ]),
 }
 

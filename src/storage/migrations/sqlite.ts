@@ -165,8 +165,11 @@ export const COPY_MIGRATIONS: Readonly<Record<string, Migration>> = {
     ...CREATE_NETWORK_INDEXES,
     OBSERVED_NETWORK_INDEX,
   ]),
-  // Set by the next walk (ADR 0005).
-  '0017-had-products': toMigration(['alter table copies add column had_products integer not null default 0']),
+  // Whether any walk found products (ADR 0005).
+  '0017-had-products': toMigration([
+    'alter table copies add column had_products integer not null default 0',
+    'update copies set had_products = 1 where product_count > 0',
+  ]),
 }
 
 function toMigration(statements: readonly string[]): Migration {

@@ -267,6 +267,7 @@ export const loaderSuite = defineSuite('loader', (engine) => {
     '<a id="vitrine"></a><a id="vitrine" name="scan"></a>',
     '<form id="vitrine"><input name="scan"></form>',
     '<form id="vitrine" name="scan"><input name="call"></form><a id="vitrine"></a>',
+    '<form data-vitrine="deals"><input name="getAttribute"></form>',
   ])('%s in a comment - the widget is shown', async (comment) => {
     const page = await publisherPage.open(comment + toPlaceholder('where-to-buy', 'data-gtin="1"'))
     await waitUntil(page, isShown(0))
