@@ -1,3 +1,4 @@
+import { expect, vi } from 'vitest'
 import type { ServedAddresses } from '../../helpers/built-server.ts'
 import { getSampleServer } from '../use-server.ts'
 import { type FaultProxy, startFaultProxy } from './fault-proxy.ts'
@@ -49,8 +50,13 @@ export async function createWordPressFixture(
       return `/?p=${String(id)}`
     },
     async fetchFragment(path) {
-      const response = await fetch(`${addresses.publicUrl}/fragments/${CHANNEL}/${path}`)
-      return response.text()
+      const address = `${addresses.publicUrl}/fragments/${CHANNEL}/${path}`
+      // A stale box is refreshed in the background, so that the next one differs.
+      return vi.waitFor(async () => {
+        const response = await fetch(address)
+        expect(response.headers.get('cache-status')).not.toContain('stale')
+        return response.text()
+      })
     },
     async close() {
       const phpErrors = await site.readPhpErrors()
