@@ -26,6 +26,7 @@ const COLD_PATHS: readonly string[] = [
   `/fragments/${CHANNEL}/deals?limit=60&heading=h{n}`,
   `/fragments/${CHANNEL}/deals?q=word{n}`,
   `/embeds/${CHANNEL}/where-to-buy/${GTIN}?heading=h{n}`,
+  `/embeds/${CHANNEL}/where-to-buy/${GTIN}?heading=small&sub=s{n}`,
   `/fragments/${CHANNEL}/where-to-buy/${GTIN}?heading=h{n}&layout=table`,
   `/embeds/${CHANNEL}/picks/${GTIN},09520001001017?heading=h{n}`,
   `/data/${CHANNEL}/deals?limit=60&heading=h{n}`,
