@@ -100,13 +100,13 @@ ${toOptionTable('where-to-buy')}
 ### Your own markup
 
 With \`markup=schema\`, the product has the \`@id\` \`#product-GTIN\` (14 digits), relative to your page. Use it in markup of your own,
-and search engines see one product:
+and search engines see one product. A hidden box has no markup, so give the name, too:
 
 \`\`\`json
 {
   "@context": "https://schema.org",
   "@type": "Review",
-  "itemReviewed": { "@id": "#product-09520001001024" },
+  "itemReviewed": { "@type": "Product", "@id": "#product-09520001001024", "name": "Arne 2 headphones" },
   "reviewRating": { "@type": "Rating", "ratingValue": 4.5 },
   "author": { "@type": "Person", "name": "Jo Berg" }
 }

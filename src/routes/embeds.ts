@@ -2,6 +2,7 @@ import type { Router } from 'express'
 import type { Context } from '../context.ts'
 import { isLocalFramingAllowed } from '../http/client-address.ts'
 import { listFrameAncestors, crossOriginHeaders, toEmbedPolicy } from '../http/security-headers.ts'
+import { UNAVAILABLE_REASON } from '../widgets/hidden-reasons.ts'
 import { getLocalization } from '../widgets/locales/index.ts'
 import type { CommonOptions } from '../widgets/options.ts'
 import { getDefaultHeading, listStyles } from '../widgets/view-parts.ts'
@@ -43,7 +44,7 @@ export function createEmbedsRouter(context: Context): Router {
       if (body === 'empty')
         return renderer.renderEmbed({
           ...toHiddenView(context, defaultOptions),
-          reason: message ?? 'The catalog did not respond in time, and there is no stored copy.',
+          reason: message ?? UNAVAILABLE_REASON,
           isFailure: true,
         })
       return renderer.renderErrorPage({

@@ -204,7 +204,8 @@ function explainMissingProduct({ gtin, state, entry, catalog }: BoxInputs, { now
     return {
       reason: `The stored copy of this channel is empty: ${lastWalk} found no product at all.`,
       remedy:
-        syncRemedy ?? 'Find out why the catalog lists no product for this channel; then run "vitrine sync".',
+        syncRemedy ??
+        'Import a feed, or find out why the catalog lists no product for this channel; then run "vitrine sync".',
     }
   if (syncRemedy !== null)
     return { reason: `The stored copy lacks this product: ${lastWalk} did not find it.`, remedy: syncRemedy }

@@ -57,7 +57,8 @@ type ExplainDetails = Readonly<{
 const OTHER_NETWORK_REASON =
   'Only shops of other networks sell it. VITRINE_MAIL_NETWORKS names the networks of newsletters.'
 
-const UNAVAILABLE_REASON = 'The catalog did not respond in time, and there is no stored copy.'
+export const UNAVAILABLE_REASON =
+  'There is no stored copy, and the catalog did not respond in time, or no product of the channel is known yet.'
 
 /** Explain why nothing is shown of the products of an address. */
 export function explainHiddenProducts(

@@ -241,7 +241,10 @@ test('offers beyond the fold of a box - are left out, and the reason says so', (
 
 test('offers beyond the bytes of a response - are left out', () => {
   const offers = Array.from({ length: 60 }, (_, index) =>
-    makeParsedOffer({ merchant: `Shop ${index}`, affiliateUrl: `https://links.example/${'x'.repeat(8_000)}` }),
+    makeParsedOffer({
+      merchant: `Shop ${index}`,
+      affiliateUrl: `https://links.example/${'x'.repeat(8_000)}`,
+    }),
   )
   const view = explain({ entry: entryOfAge(0, makeProduct({ offers })) })
   expect(view.offers.filter(({ isShown }) => isShown)).toHaveLength(31)
