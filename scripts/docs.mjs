@@ -100,7 +100,7 @@ ${toOptionTable('where-to-buy')}
 ### Your own markup
 
 With \`markup=schema\`, the product has the \`@id\` \`#product-GTIN\` (14 digits), relative to your page. Use it in markup of your own,
-and search engines see one product. A hidden box has no markup, so give the name, too:
+and search engines see one product. A hidden box has no markup, so give the product's name, as in the box:
 
 \`\`\`json
 {

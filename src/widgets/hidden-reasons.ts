@@ -58,7 +58,7 @@ const OTHER_NETWORK_REASON =
   'Only shops of other networks sell it. VITRINE_MAIL_NETWORKS names the networks of newsletters.'
 
 export const UNAVAILABLE_REASON =
-  'There is no stored copy, and the catalog did not respond in time, or no product of the channel is known yet.'
+  'The catalog did not respond in time, or has no product of the channel yet, and there is no stored copy.'
 
 /** Explain why nothing is shown of the products of an address. */
 export function explainHiddenProducts(

@@ -76,7 +76,7 @@ describe('schema.org markup', () => {
   })
 
   test('review of the page, as documented - is one of the product with the offers', async () => {
-    const product = makeProduct({ gtin: '09520001001024' })
+    const product = makeProduct({ gtin: '09520001001024', title: 'Arne 2 headphones' })
     const nodes = await readPage(readExample(), render(product, [makePricedOffer('49.90')]))
     const products = nodes.filter((node) => node['@type'] === 'Product')
     expect(products).toMatchObject([
