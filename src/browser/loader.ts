@@ -50,7 +50,12 @@ function destroy(element: Element): void {
 
 function watch(records: readonly MutationRecord[]): void {
   for (const { addedNodes } of records) {
-    for (const node of addedNodes) if (node instanceof Element && node.isConnected) scan(node)
+    for (const node of addedNodes)
+      try {
+        if (node instanceof Element && node.isConnected) scan(node)
+      } catch {
+        // A form may have a field named `querySelectorAll`.
+      }
   }
   for (const element of frames.keys()) if (!element.isConnected) destroy(element)
 }

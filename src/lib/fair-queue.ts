@@ -193,8 +193,8 @@ function createLines() {
       return undefined
     },
     /**
-     * Reject the newest task of the longest line, unless somebody waits for it whose line would be shorter than that of `visitor`.
-     * `false`: no line has another one.
+     * Make room for `visitor`: reject the newest task of the longest line. A task is kept if any of its visitors has a short line,
+     * which means at most one task more than `visitor`. `false`: all tasks are kept.
      */
     dropNewestOfLongest(visitor: string): boolean {
       const minimum = length(lines, visitor) + 2

@@ -179,6 +179,16 @@ describe('fair queue', () => {
   })
 })
 
+/** Create a queue whose tasks do not end: `run` adds a task, and `finish` ends all. */
+function createSharedQueue(maxWaiting: number) {
+  const limits = { parallelTasks: 1, maxWaiting, maxWaitingPerVisitor: maxWaiting }
+  const queue = createFairQueue(createFakeClock(0), limits)
+  const read = defer<string>()
+  const run = (who: string, key: string): Promise<string> =>
+    queue.run({ ...visitor(who), key }, () => read.promise)
+  return { run, finish: () => read.resolve('read') }
+}
+
 describe('shared tasks', () => {
   test('same key - one task, whose result all callers get; a later call starts a new one', async () => {
     const queue = createFairQueue(createFakeClock(0))
@@ -211,23 +221,15 @@ describe('shared tasks', () => {
   })
 
   test('full queue - callers of a waiting task are accepted', async () => {
-    const limits = { parallelTasks: 1, maxWaiting: 1, maxWaitingPerVisitor: 1 }
-    const queue = createFairQueue(createFakeClock(0), limits)
-    const read = defer<string>()
-    const run = (who: string, key: string): Promise<string> =>
-      queue.run({ ...visitor(who), key }, () => read.promise)
+    const { run, finish } = createSharedQueue(1)
     const results = [run('a', 'running'), run('a', 'x'), run('b', 'x'), run('a', 'x'), run('b', 'running')]
     await expect(run('b', 'y')).rejects.toMatchObject({ code: 'VITRINE_UNAVAILABLE' })
-    read.resolve('read')
+    finish()
     expect(await Promise.all(results)).toEqual(Array(5).fill('read'))
   })
 
   test('full queue of two visitors who share all tasks - both lose to a third', async () => {
-    const limits = { parallelTasks: 1, maxWaiting: 3, maxWaitingPerVisitor: 3 }
-    const queue = createFairQueue(createFakeClock(0), limits)
-    const read = defer<string>()
-    const run = (who: string, key: string): Promise<string> =>
-      queue.run({ ...visitor(who), key }, () => read.promise)
+    const { run, finish } = createSharedQueue(3)
     const kept = [run('a', 'running')]
     const lost: Promise<string>[] = []
     for (const key of ['x', 'y', 'z'])
@@ -235,37 +237,29 @@ describe('shared tasks', () => {
     kept.push(run('c', 'own'))
     for (const one of lost) await expect(one).rejects.toMatchObject({ code: 'VITRINE_UNAVAILABLE' })
     await expect(run('a', 'more')).rejects.toMatchObject({ code: 'VITRINE_UNAVAILABLE' })
-    read.resolve('read')
+    finish()
     expect(new Set(await Promise.all(kept))).toEqual(new Set(['read']))
   })
 
   test('full queue - a task that a visitor with a short line waits for is kept', async () => {
-    const limits = { parallelTasks: 1, maxWaiting: 3, maxWaitingPerVisitor: 3 }
-    const queue = createFairQueue(createFakeClock(0), limits)
-    const read = defer<string>()
-    const run = (who: string, key: string): Promise<string> =>
-      queue.run({ ...visitor(who), key }, () => read.promise)
+    const { run, finish } = createSharedQueue(3)
     const kept = [run('a', 'running'), run('a', 'x')]
     const lost = run('a', 'y')
     kept.push(run('a', 'shared'), run('b', 'shared'), run('c', 'own'))
     await expect(lost).rejects.toMatchObject({ code: 'VITRINE_UNAVAILABLE' })
-    read.resolve('read')
+    finish()
     expect(new Set(await Promise.all(kept))).toEqual(new Set(['read']))
   })
 
   test('full queue whose longest line is shared with short ones - the next line loses', async () => {
-    const limits = { parallelTasks: 1, maxWaiting: 5, maxWaitingPerVisitor: 5 }
-    const queue = createFairQueue(createFakeClock(0), limits)
-    const read = defer<string>()
-    const run = (who: string, key: string): Promise<string> =>
-      queue.run({ ...visitor(who), key }, () => read.promise)
+    const { run, finish } = createSharedQueue(5)
     const kept = [run('a', 'running')]
     for (const key of ['x', 'y', 'z']) kept.push(run('a', key), run(`only ${key}`, key))
     kept.push(run('b', 'b1'))
     const lost = run('b', 'b2')
     kept.push(run('c', 'own'))
     await expect(lost).rejects.toMatchObject({ code: 'VITRINE_UNAVAILABLE' })
-    read.resolve('read')
+    finish()
     expect(new Set(await Promise.all(kept))).toEqual(new Set(['read']))
   })
 

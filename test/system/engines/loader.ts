@@ -274,6 +274,14 @@ export const loaderSuite = defineSuite('loader', (engine) => {
     expect(await page.evaluate('document.querySelectorAll("iframe").length')).toBe(1)
   })
 
+  test('form with a field named querySelectorAll, inserted later - the widget after it is shown', async () => {
+    const page = await publisherPage.open('<main></main>')
+    const inserted = `<form><input name="querySelectorAll"></form>${toPlaceholder('where-to-buy', 'data-gtin="1"')}`
+    await run(page, `document.querySelector('main').innerHTML = ${JSON.stringify(inserted)}`)
+    await waitUntil(page, isShown(0))
+    expect(await page.evaluate('document.querySelectorAll("iframe").length')).toBe(1)
+  })
+
   test.each([
     ['module', '<script type="module" src="/shops/embed.js?v=1"></script>'],
     ['pinned module', '<script type="module" src="/shops/assets/embed.0123abcd.js"></script>'],
