@@ -99,7 +99,7 @@ export class ProductSource {
   ): Promise<Cached<Product | null>> {
     const { walkedAtMs, isEmpty } = isCopyRead
       ? await readCompleteness(this.#details, request)
-      : UNKNOWN_COMPLETENESS
+      : toUnknownCompleteness(this.#details)
     if (walkedAtMs !== undefined) return this.#toMissing(walkedAtMs, 'hit')
     if (!isCheckDigitValid(request.gtin)) return this.#toMissing(this.#details.clock.nowMs(), 'hit')
     const entry = await this.#fetchInTime({ ...request, isCopyEmpty: isEmpty }, 'lookup')
@@ -277,19 +277,25 @@ function estimateBytes(product: Product | null): number {
  * What it means that the copy of a channel lacks a product. `walkedAtMs`: no shop sells it, according to the walk of that time;
  * `undefined`: the last complete walk is older than two walk periods, or none has found products yet, so the copy may lack some.
  * `isEmpty`: there never was a product, not even in the walk in progress, so the catalog may still be filled and a 404 proves nothing.
+ * While the copy cannot be read, that may be so if this server fills the catalog.
  */
 export type Completeness = Readonly<{ walkedAtMs: number | undefined; isEmpty: boolean }>
 
-const UNKNOWN_COMPLETENESS: Completeness = { walkedAtMs: undefined, isEmpty: false }
+type CompletenessRules = Pick<ProductSourceDetails, 'findWalkPeriodMs' | 'isCatalogEmbedded'>
+
+function toUnknownCompleteness({ findWalkPeriodMs, isCatalogEmbedded }: CompletenessRules): Completeness {
+  return { walkedAtMs: undefined, isEmpty: isCatalogEmbedded && findWalkPeriodMs !== null }
+}
 
 export async function readCompleteness(
-  details: Pick<ProductSourceDetails, 'findWalkPeriodMs' | 'isCatalogEmbedded' | 'clock' | 'config'> &
+  details: CompletenessRules &
+    Pick<ProductSourceDetails, 'clock' | 'config'> &
     Readonly<{ store: Pick<CopyStore, 'getCopyState'> }>,
   { channelId, deadlineMs }: Pick<ProductRequest, 'channelId' | 'deadlineMs'>,
 ): Promise<Completeness> {
-  if (details.findWalkPeriodMs === null) return UNKNOWN_COMPLETENESS
+  if (details.findWalkPeriodMs === null) return toUnknownCompleteness(details)
   const state = await tryReadBeforeDeadline(details, deadlineMs, details.store.getCopyState(channelId))
-  if (state === undefined) return UNKNOWN_COMPLETENESS
+  if (state === undefined) return toUnknownCompleteness(details)
   // Before the first walk, nothing suggests that the catalog of another server is empty.
   const isDoubtful = details.isCatalogEmbedded || state.currentWalk > 0 || state.isRunning
   return {

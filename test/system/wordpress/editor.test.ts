@@ -51,11 +51,12 @@ describe.skipIf(isSkipped)('the editor', () => {
         rendered: fragment,
       })
     const gtins = `${GTIN}, ${OTHER_GTIN}`
+    const picks = await fixture.fetchFragment(
+      `picks/${GTIN},${OTHER_GTIN}?layout=table&label=&label=Best%20value`,
+    )
     expect(await preview(author, { gtins, labels: '|Best value', layout: 'table' }, 'picks')).toEqual({
       status: 200,
-      rendered: await fixture.fetchFragment(
-        `picks/${GTIN},${OTHER_GTIN}?layout=table&label=&label=Best%20value`,
-      ),
+      rendered: picks,
     })
     expect(await preview(admin, { limit: '3' }, 'deals')).toEqual({
       status: 200,
