@@ -4,17 +4,9 @@ import { StoreError } from '../../src/errors.ts'
 import { walkAll } from '../storage/conformance/subject.ts'
 import { defer } from '../helpers/defer.ts'
 import { CHANNEL_ID, FAKE_KEY, makeWireOffer, makeWireProduct, sendJson } from '../helpers/fake-catalog.ts'
-import { createFakeClock } from '../helpers/fake-clock.ts'
 import { NOON_MS } from '../helpers/harness.ts'
 import { makeProduct, toGtin } from '../helpers/products.ts'
-import {
-  FRESHNESS,
-  type SourceOptions,
-  type Sources,
-  makeSources,
-  openStore,
-  setOutcome,
-} from './sources-fixture.ts'
+import { type SourceOptions, type Sources, makeSources, openStore, setOutcome } from './sources-fixture.ts'
 import { parseConfig } from '../../src/config/config.ts'
 import type { CopyStore } from '../../src/storage/store.ts'
 import { readCompleteness } from '../../src/freshness/products.ts'
@@ -395,31 +387,4 @@ test('no scheduled walks - the catalog is called without reading the copy state'
     isEmpty: false,
   })
   expect(getCopyState).not.toHaveBeenCalled()
-})
-
-describe('catalog of this server, whose feeds may not be imported yet - it returns 404', () => {
-  const hang = (): Promise<never> => new Promise<never>(() => {})
-  test.each<[string, Partial<CopyStore>]>([
-    ['the state of the copy cannot be read', { getCopyState: fail }],
-    ['the state of the copy is not read in time', { getCopyState: hang }],
-    ['the copy cannot be read', { findProduct: fail }],
-    ['the copy is not read in time', { findProduct: hang }],
-  ])('%s - the box is unavailable, not hidden, also for later visitors', async (_, broken) => {
-    const clock = createFakeClock(NOON_MS)
-    const working = await openStore(clock)
-    const store = { ...working, ...broken }
-    const sources = await makeSources({ clock, store, isCatalogEmbedded: true })
-    sources.catalog.products.set(CHANNEL_ID, [])
-    const readState = (): Promise<string> =>
-      requestProduct(sources).then(
-        ({ value }) => (value === null ? 'hidden' : 'shown'),
-        (error: { code: string }) => error.code,
-      )
-    const first = readState()
-    clock.advance(FRESHNESS.visitorTimeoutMs)
-    expect(await first).toBe('VITRINE_UNAVAILABLE')
-    await vi.waitFor(async () => expect(await sources.countProductCalls()).toBe(1))
-    Object.assign(store, working)
-    expect(await readState()).toBe('VITRINE_UNAVAILABLE')
-  })
 })
