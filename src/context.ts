@@ -9,7 +9,7 @@ import { type ShopData, type ShopFile, openShopFile, readShopData } from './conf
 import { type Coverage, createCoverage } from './coverage/coverage.ts'
 import { type SubData, readSubData } from './config/sub-ids-file.ts'
 import { type Webhook, createWebhook } from './events/webhook.ts'
-import { type CopyChanges, createCopyChanges } from './freshness/copy-changes.ts'
+import { createCopyChanges } from './freshness/copy-changes.ts'
 import type { ChannelSource } from './freshness/channels.ts'
 import { createSources } from './freshness/sources.ts'
 import { type AdminLimiter, createAdminLimiter } from './http/admin-limiter.ts'
@@ -134,7 +134,6 @@ export type Context = Omit<
     pictures: Pictures | null
     caches: Caches
     renderQueue: RenderQueue
-    copyChanges: CopyChanges
     walks: WalkSupervisor
     /** Counts of widgets and clicks. */
     coverage: Coverage
@@ -181,7 +180,17 @@ export async function createContext(options: ContextOptions): Promise<Context> {
   const pictures = pictureFiles && createPictureProxy(options, pictureFiles, storeParts)
   const stylePath = assets.get('vitrine.css').path
   const subRules = createSubRules(subData.networks)
-  const widgetParts = { clock, config, publicUrl, stylePath, shops: shopFile.book, subRules, pictures }
+  const copyChanges = createCopyChanges(store, clock)
+  const widgetParts = {
+    clock,
+    config,
+    copyChanges,
+    publicUrl,
+    stylePath,
+    shops: shopFile.book,
+    subRules,
+    pictures,
+  }
   return {
     config,
     secrets,
@@ -211,7 +220,6 @@ export async function createContext(options: ContextOptions): Promise<Context> {
     pictures,
     caches,
     renderQueue: createRenderQueue(clock, config.freshness.visitorTimeoutMs),
-    copyChanges: createCopyChanges(store, clock),
     walks,
     coverage,
     webhook,

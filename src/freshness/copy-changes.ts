@@ -4,8 +4,8 @@ import { WALK_VISIBLE_WITHIN_MS } from './age.ts'
 
 export type CopyChanges = Readonly<{
   /**
-   * Return a function that says whether another walk of the channel may be current than now, at most a second late. Call it before
-   * the data are read. In a channel that nobody asked for within a second, the answer is yes.
+   * Return a function that says whether another walk of a listed channel may be current than now, at most a second late. Call it
+   * before the data are read, and not for other ids, because each is remembered. In a channel that nobody asked for within a second, the answer is yes.
    */
   watch(channelId: string): () => boolean
 }>

@@ -140,7 +140,7 @@ type Prepared = BodySource &
   Readonly<{ cached: Omit<CachedResponse, 'bodies'>; status: CacheStatus; kind: WidgetKind }>
 
 /** What is known before the data of a response are read. */
-type PreparationStart = Pick<CachedResponse, 'sequence' | 'isOutdated'> & Readonly<{ key: string }>
+type PreparationStart = Readonly<{ key: string; sequence: number }>
 
 /** A request for a widget. `key`: the address without the id of the placement. `target`: as received; `null`: not to be cached. */
 type WidgetExchange = WidgetRequest &
@@ -183,7 +183,7 @@ function createUncachedSender(
   context: Context,
   details: SurfaceDetails,
 ): (exchange: WidgetExchange) => Promise<void> {
-  const { clock, copyChanges, renderQueue } = context
+  const { clock, renderQueue } = context
   const { responses } = context.caches
   const singleFlight = createSingleFlight<Prepared>()
   const prepare = createPreparer(context, details)
@@ -195,7 +195,7 @@ function createUncachedSender(
   const getPrepared = ({ address, key, visitor, getWidget }: WidgetExchange): Promise<Prepared> => {
     const prepareWidget = async (): Promise<Prepared> => {
       sequence += 1
-      const start = { key, sequence, isOutdated: copyChanges.watch(address.channelId) }
+      const start = { key, sequence }
       return prepare(start, await getWidget(visitor))
     }
     const timeSlot = Math.floor(clock.nowMs() / SHARED_PREPARATION_MS)
@@ -257,7 +257,7 @@ function createPreparer(
   const getHeaders = createHeaderBlocks(details)
   const shouldLogEach = ({ status }: AnyWidget): boolean =>
     status === 'stale' && logger.isLevelEnabled('debug')
-  return ({ key, sequence, isOutdated }, widget) => {
+  return ({ key, sequence }, widget) => {
     const { status } = widget
     const { kind } = widget.address
     const digest = widget.computeDigest(`${version} ${key}`)
@@ -273,7 +273,7 @@ function createPreparer(
       ownHeaders: toWidgetHeaders(context, widget, isShown),
       lifetime: toCacheLifetime(context, widget, isShown),
       expiresAtMs: shouldLogEach(widget) ? 0 : widget.validUntilMs,
-      isOutdated: isOld(status) ? isOutdated : isNever,
+      isOutdated: isOld(status) ? widget.isOutdated : isNever,
       cacheStatus: toCacheStatus(cache),
       countProducts: createProductCounter(context, details.surface, widget),
       countResponse: metrics.getResponseCounter({ surface: `${details.surface} ${kind}`, state, cache }),

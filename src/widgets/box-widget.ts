@@ -33,7 +33,7 @@ export async function getBox(
   address: BoxAddress,
 ): Promise<Widget<BoxView>> {
   const options = expandShops(address.options, details.shops)
-  const { channel, isGone, deadlineMs, findProduct } = await openChannel(details, address)
+  const { channel, isGone, isOutdated, deadlineMs, findProduct } = await openChannel(details, address)
   const viewContext = createViewContext(details, address)
   const { products, shown, isStandIn } = await findBoxProducts(findProduct, address.gtins, {
     options,
@@ -76,6 +76,7 @@ export async function getBox(
     saleEndMs: combined.saleEndMs,
     status: combined.status,
     validUntilMs: limitToPrices(details, validUntilMs, combined),
+    isOutdated,
     isPartial: combined.isPartial || observed.isPartial,
   }
 }

@@ -27,6 +27,8 @@ export type FoundProduct = Readonly<{ gtin: string; unfiltered: Product | null }
 export type OpenChannel = Readonly<{
   channel: Channel
   isGone: boolean
+  /** Whether another walk may be current than when the channel was opened. */
+  isOutdated(): boolean
   /** For the list of channels, the products and their observed prices, Unix milliseconds. */
   deadlineMs: number
   findProduct(gtin: string): Promise<FoundProduct>
@@ -37,10 +39,11 @@ export async function openChannel(
   details: WidgetDetails,
   { channelId, surface }: Pick<WidgetAddress, 'channelId' | 'surface'>,
 ): Promise<OpenChannel> {
-  const { channels, products, clock, config } = details
+  const { channels, copyChanges, products, clock, config } = details
   const networks = findAllowedNetworks(details, surface)
   const deadlineMs = clock.nowMs() + config.freshness.visitorTimeoutMs
   const { channel, isGone } = await channels.getChannel(channelId)
+  const isOutdated = copyChanges.watch(channel.id)
   const findProduct = async (gtin: string): Promise<FoundProduct> => {
     if (isGone) return { gtin, unfiltered: null, found: toEmptyResult(details, null), failure: null }
     try {
@@ -53,7 +56,7 @@ export async function openChannel(
       throw error
     }
   }
-  return { channel, isGone, deadlineMs, findProduct }
+  return { channel, isGone, isOutdated, deadlineMs, findProduct }
 }
 
 /** Remove the offers of other networks. `networks`: case-folded. */

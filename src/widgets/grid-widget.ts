@@ -76,6 +76,8 @@ export async function getGrid(
     saleEndMs,
     status,
     validUntilMs: limitToPrices(details, validUntilMs, { oldestPriceMs, saleEndMs }),
+    // It is valid for at most a second (`DealSource`).
+    isOutdated: () => false,
     isPartial: false,
   }
 }

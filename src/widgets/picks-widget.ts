@@ -22,7 +22,7 @@ export async function getPicks(
 ): Promise<Widget<PicksView>> {
   const { gtins } = address
   const options = expandShops(address.options, details.shops)
-  const { channel, isGone, findProduct } = await openChannel(details, address)
+  const { channel, isGone, isOutdated, findProduct } = await openChannel(details, address)
   const products = await Promise.all(gtins.map(findProduct))
   const viewContext = createViewContext(details, address)
   const shown = limitPicksRows(selectProducts(products, options, viewContext), viewContext)
@@ -53,6 +53,7 @@ export async function getPicks(
     saleEndMs: combined.saleEndMs,
     status: combined.status,
     validUntilMs: limitToPrices(details, combined.validUntilMs, combined),
+    isOutdated,
     isPartial: combined.isPartial,
   }
 }

@@ -4,6 +4,7 @@ import { type Clock, SECOND_MS } from '../clock.ts'
 import type { Config } from '../config/config.ts'
 import type { CacheStatus, Cached } from '../freshness/age.ts'
 import type { ChannelSource } from '../freshness/channels.ts'
+import type { CopyChanges } from '../freshness/copy-changes.ts'
 import type { DealSource } from '../freshness/deals.ts'
 import type { HistorySource } from '../freshness/histories.ts'
 import type { ProductSource } from '../freshness/products.ts'
@@ -48,6 +49,8 @@ export type Widget<View> = Readonly<{
   status: CacheStatus
   /** Until when this widget may be reused, Unix milliseconds; 0: not at all. */
   validUntilMs: number
+  /** Whether another walk may have newer data by now, at most a second late. */
+  isOutdated(): boolean
   /** Whether products or observed prices are missing because they could not be read. */
   isPartial: boolean
 }>
@@ -55,6 +58,7 @@ export type Widget<View> = Readonly<{
 /** Dependencies of the widgets. */
 export type WidgetDetails = Readonly<{
   channels: ChannelSource
+  copyChanges: CopyChanges
   products: ProductSource
   deals: DealSource
   histories: HistorySource

@@ -15,6 +15,7 @@ import {
   startStockedHarness,
 } from './app-client.ts'
 
+const UNKNOWN_CHANNEL_ID = '00000000-0000-4000-8000-000000000009'
 const OTHER_GTIN = toGtin(8)
 const PICKS = `/fragments/${CHANNEL_ID}/picks/${GTIN},${OTHER_GTIN}`
 const STAND_IN = `/fragments/${CHANNEL_ID}/where-to-buy/${toGtin(9)}?else=${OTHER_GTIN}`
@@ -52,6 +53,14 @@ async function fetchTwice(path: string): Promise<TestResponse> {
   await fetchPath(harness, path)
   return fetchPath(harness, path)
 }
+
+test.each([BOX, PICKS, GRID])(
+  '%s of an unknown channel - reads no copy, and nothing is remembered',
+  async (path) => {
+    const { status, isFromMemory } = await visit(path.replace(CHANNEL_ID, UNKNOWN_CHANNEL_ID))
+    expect([status, isFromMemory]).toEqual([404, true])
+  },
+)
 
 function setPrice(price: string): void {
   const offers = [makeWireOffer({ price, old_price: '99.80' })]
