@@ -80,21 +80,21 @@ function countRepeatedPages(catalog: SlowCatalog): number {
   return walks.reduce((sum, walk) => sum + walk.length - new Set(walk).size, 0)
 }
 
-/** When results may be lost: a replica was killed, or the database was not available. Unix milliseconds. */
-type Interruption = Readonly<{ fromMs: number; toMs: number }>
+/** Results of calls in this time are lost or not found: a replica was killed, or the database was away. Unix milliseconds. */
+type Loss = Readonly<{ fromMs: number; toMs: number }>
 
-/**
- * Find calls for a product whose previous response was still fresh, and return their ages. A call is repeated when an interruption
- * was between the two, because the response was not stored or not found.
- */
-function findEarlyCallAges(catalog: SlowCatalog, interruptions: readonly Interruption[]): readonly number[] {
+/** A result is stored within this time, also on a busy machine. */
+const MAX_STORE_MS: number = 2 * SECOND_MS
+
+/** Find calls for a product whose previous response was still fresh and not lost, and return their ages. */
+function findEarlyCallAges(catalog: SlowCatalog, losses: readonly Loss[]): readonly number[] {
   const lastMs = new Map<string, number>()
   const callAgesMs: number[] = []
   for (const { kind, subject, atMs } of catalog.calls) {
     if (kind !== 'product') continue
     const previousMs = lastMs.get(subject) ?? -Infinity
-    const isRepeated = interruptions.some(({ fromMs, toMs }) => previousMs <= toMs && fromMs <= atMs)
-    if (!isRepeated && atMs - previousMs < FRESH_SECONDS * SECOND_MS) callAgesMs.push(atMs - previousMs)
+    const isLost = losses.some(({ fromMs, toMs }) => previousMs >= fromMs && previousMs <= toMs)
+    if (!isLost && atMs - previousMs < FRESH_SECONDS * SECOND_MS) callAgesMs.push(atMs - previousMs)
     lastMs.set(subject, atMs)
   }
   return callAgesMs
@@ -180,8 +180,8 @@ test('three replicas - one killed during its walk, one restarted, database unava
   const [killed = 0] = [...replicaSet.replicas].find(([, { child }]) => child.pid === pid) ?? []
   expect(killed).toBeGreaterThan(0)
   const walkBefore = await readWalk(shared)
-  const killedAtMs = Date.now()
   process.kill(pid, 'SIGKILL')
+  const killedAtMs = Date.now()
   page.release()
   await waitForWalks([walkBefore])
   replicaSet.start(killed)
@@ -196,7 +196,7 @@ test('three replicas - one killed during its walk, one restarted, database unava
   for (let index = 0; index < VISITED_PRODUCTS; index += 1) await balancers[0].visitEach(toBoxPath(index))
 
   const walks = await Promise.all(databases.map(readWalk))
-  const outageFromMs = Date.now()
+  const stoppedAtMs = Date.now()
   await server.stop('immediate')
   for (const port of replicaSet.ports)
     await vi.waitFor(async () => expect(await isDatabaseUnavailable(port)).toBe(true))
@@ -207,7 +207,7 @@ test('three replicas - one killed during its walk, one restarted, database unava
   await vi.waitFor(() => expect(catalog.calls.length).toBeGreaterThan(callsBeforeOutage))
   for (const port of replicaSet.ports)
     await vi.waitFor(async () => expect(await isDatabaseUnavailable(port)).toBe(false))
-  const outage = { fromMs: outageFromMs, toMs: Date.now() }
+  const outage = { fromMs: stoppedAtMs - MAX_STORE_MS, toMs: Date.now() }
   await waitForWalks(walks)
 
   await load.stop()
@@ -219,7 +219,8 @@ test('three replicas - one killed during its walk, one restarted, database unava
   expect(catalog.calls.length).toBeLessThanOrEqual(singleCatalog.calls.length * 1.5 + earlyCalls)
   // Two walks were interrupted, by the kill and by the outage. Each repeats its current and its prefetched page.
   expect(countRepeatedPages(catalog)).toBeLessThanOrEqual(4)
-  const kill = { fromMs: killedAtMs, toMs: killedAtMs }
+  const kill = { fromMs: killedAtMs - MAX_STORE_MS, toMs: killedAtMs }
+  // On a busy machine, a replica may not find a result in time, and calls for itself.
   expect(findEarlyCallAges(catalog, [kill, outage]).length).toBeLessThanOrEqual(4)
   expect(catalog.calls.length).toBeLessThan(DAILY_LIMIT)
 })
