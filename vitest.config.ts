@@ -9,8 +9,8 @@ export default defineConfig({
   test: {
     setupFiles: ['test/helpers/timeouts.ts', 'test/helpers/property-runs.ts'],
     // A limit says that something hangs. It is never what a test measures: programs start at their own pace, and machines of CI are busy.
-    testTimeout: 240_000,
-    hookTimeout: 240_000,
+    testTimeout: 480_000,
+    hookTimeout: 480_000,
     expect: { poll: { timeout: 60_000, interval: 10 } },
     projects: [
       {

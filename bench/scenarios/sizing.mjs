@@ -16,8 +16,6 @@ const VISITS = 4_000
 const CONNECTIONS = 8
 /** Wait after the start until the stored copy is older than VITRINE_FRESH_SECONDS=1. */
 const STALE_AFTER_MS = 1_000
-/** The scenario measures the cost of a visit, not its duration. */
-const LONG_TIMEOUT = { VITRINE_VISITOR_TIMEOUT_MS: '8000' }
 
 /** Cost of views and products, for docs/operate/sizing.md. It has no peer and no target. */
 export const sizing = {
@@ -29,7 +27,7 @@ export const sizing = {
     const visits = Math.min(VISITS, Math.floor(products / 2))
     const catalog = await startCatalog(run, { count: products })
     const databaseSettings = database === null ? {} : { VITRINE_DATABASE_URL: database }
-    const settings = { ...createSettings(run, catalog), ...LONG_TIMEOUT, ...databaseSettings }
+    const settings = { ...createSettings(run, catalog), ...databaseSettings }
     const visit = async (server, paths, load = { isOnce: true, seconds: 600 }) => {
       const { cpuUs } = await measureLoad(run, server, { paths, connections: CONNECTIONS, ...load })
       return cpuUs

@@ -8,6 +8,7 @@ import { createCommandIo } from '../../src/cli/command.ts'
 import { runCommandLine } from '../../src/cli/program.ts'
 import type { Environment } from '../../src/config/config.ts'
 import { PACKAGE_FOLDER } from '../../src/lib/paths.ts'
+import { LONG_VISITOR_TIMEOUT } from '../helpers/built-server.ts'
 import { addCleanup } from '../helpers/cleanup.ts'
 import { createFakePrompt } from './fake-prompt.ts'
 import { FAKE_KEY, type FakeCatalog, startFakeCatalog } from '../helpers/fake-catalog.ts'
@@ -99,7 +100,8 @@ export function startBuilt(
 ): RunningCommand {
   const command = [process.execPath, MAIN, ...args]
   const [program = '', ...programArgs] = isInShell ? ['sh', '-c', '"$@"; exit $?', 'sh', ...command] : command
-  const child = spawn(program, programArgs, { env: toEnv(environment), detached: true })
+  const env = toEnv({ ...LONG_VISITOR_TIMEOUT, ...environment })
+  const child = spawn(program, programArgs, { env, detached: true })
   addCleanup(() => killGroup(child.pid))
   let output = ''
   child.stdout.on('data', (chunk) => (output += String(chunk)))

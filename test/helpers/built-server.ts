@@ -17,6 +17,9 @@ export type BuiltServer = Readonly<{
   stop(): Promise<void>
 }>
 
+/** On a busy machine, a first response takes long. Tests of the limit set their own. */
+export const LONG_VISITOR_TIMEOUT = { VITRINE_VISITOR_TIMEOUT_MS: '5000' }
+
 /** Start the built server with sample data in its own folder, for a whole test file. */
 export async function startBuiltServer(
   settings: Readonly<Record<string, string>> = {},
@@ -29,6 +32,7 @@ export async function startBuiltServer(
       VITRINE_LOG_LEVEL: 'warn',
       VITRINE_DATABASE_URL: `sqlite:${join(folder, 'copy.db')}`,
       VITRINE_CATALOG_DATABASE_URL: `sqlite:${join(folder, 'catalog.db')}`,
+      ...LONG_VISITOR_TIMEOUT,
       ...settings,
     },
   })

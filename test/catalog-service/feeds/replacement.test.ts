@@ -377,14 +377,16 @@ test('any sequence of imports, removals, templates and approvals - channels show
       for (const [index, step] of steps.entries()) {
         await runStep(compared, step)
         expect(await countOrphans(fixture), `orphans after step ${index + 1} (${step.kind})`).toBe(0)
-        for (const channelId of CHANNEL_IDS) {
+        for (const [position, channelId] of CHANNEL_IDS.entries()) {
           const expected = computeProducts(compared.model, channelId, fixture.clock.nowMs())
           const place = `after step ${index + 1} (${step.kind}), channel ${channelId}`
           const products = await walk(fixture, channelId, 200)
           expect(sortOffers(products), place).toEqual(sortOffers(expected))
-          for (const limit of [1, 2])
-            expect(await walk(fixture, channelId, limit), `${place}, limit ${limit}`).toEqual(products)
           productCount += products.length
+          // Small pages take many queries, so the channels take turns.
+          if (index % CHANNEL_IDS.length !== position) continue
+          const limit = 1 + (index % 2)
+          expect(await walk(fixture, channelId, limit), `${place}, limit ${limit}`).toEqual(products)
         }
       }
     }),

@@ -51,7 +51,6 @@ export async function createReplicaFixture(): Promise<ReplicaFixture> {
       VITRINE_DATABASE_URL: url.href,
       VITRINE_PUBLIC_URL: 'https://widgets.example',
       VITRINE_TRUST_PROXY: '1',
-      VITRINE_VISITOR_TIMEOUT_MS: '5000',
       VITRINE_LOG_LEVEL: 'silent',
       VITRINE_PORT: String(ports[index]),
     })

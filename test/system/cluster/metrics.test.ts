@@ -117,7 +117,6 @@ test('concurrent visitors of both workers - cause one call per product', async (
   const server = await startCluster({
     ...settings,
     VITRINE_SYNC_CRON: 'off',
-    VITRINE_VISITOR_TIMEOUT_MS: '5000',
   })
   for (const gtin of gtins) {
     const url = `${server.publicUrl}/fragments/${CHANNEL_ID}/where-to-buy/${gtin}`

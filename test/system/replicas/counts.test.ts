@@ -133,7 +133,6 @@ async function startReplica({ port, clockFile, settings }: ReplicaDetails): Prom
     VITRINE_PORT: String(port),
     // Only the walk at the start, without a copy.
     VITRINE_SYNC_CRON: '0 0 29 2 *',
-    VITRINE_VISITOR_TIMEOUT_MS: '5000',
   })
   await replica.firstLine
   return replica

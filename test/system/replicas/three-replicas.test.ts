@@ -47,8 +47,6 @@ async function startReplicaSet(catalog: SlowCatalog, databaseUrl: string, size: 
       VITRINE_FRESH_SECONDS: String(FRESH_SECONDS),
       // Walks of about three seconds, at fixed times of the minute.
       VITRINE_SYNC_CRON: '*/10 * * * * *',
-      // A slow machine must not cause failures.
-      VITRINE_VISITOR_TIMEOUT_MS: '5000',
       VITRINE_LOG_LEVEL: 'warn',
       VITRINE_PORT: String(port),
     })
