@@ -4,6 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import type { Environment } from '../../src/config/config.ts'
 import { PACKAGE_FOLDER } from '../../src/lib/paths.ts'
 
 /** Output of `serve --json` with sample data. */
@@ -17,13 +18,14 @@ export type BuiltServer = Readonly<{
   stop(): Promise<void>
 }>
 
-/** On a busy machine, a first response takes long. Tests of the limit set their own. */
+/**
+ * On a busy machine, a first response takes long. A test of what visitors get who wait for too long sets its own limit, or `undefined`
+ * for that of the program.
+ */
 export const LONG_VISITOR_TIMEOUT = { VITRINE_VISITOR_TIMEOUT_MS: '5000' }
 
 /** Start the built server with sample data in its own folder, for a whole test file. */
-export async function startBuiltServer(
-  settings: Readonly<Record<string, string>> = {},
-): Promise<BuiltServer> {
+export async function startBuiltServer(settings: Environment = {}): Promise<BuiltServer> {
   const folder = await mkdtemp(join(tmpdir(), 'vitrine-served-'))
   const child = spawn(process.execPath, [join(PACKAGE_FOLDER, 'dist/main.js'), 'serve', '--json'], {
     stdio: ['ignore', 'pipe', 'inherit'],

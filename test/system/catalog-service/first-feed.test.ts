@@ -34,7 +34,12 @@ test.each(['1', '2'])(
     const table = createTable(ROWS)
     const pending: ServerResponse[] = []
     const feeds = await startFeedServer((_request, response) => void pending.push(response))
-    const over = { VITRINE_LOG_LEVEL: 'info', VITRINE_WORKERS: workers }
+    const over = {
+      VITRINE_LOG_LEVEL: 'info',
+      VITRINE_WORKERS: workers,
+      // On a busy machine, the state of the copy is not read within the limit of the program: not hidden either.
+      VITRINE_VISITOR_TIMEOUT_MS: undefined,
+    }
     const settings = makeSettings(makeFolder(), over)
     const add = ['catalog', 'feeds', 'add', 'main', '--url', feeds.url, '--channel', CHANNEL]
     const added = await runBuilt(add, settings)

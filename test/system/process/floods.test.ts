@@ -47,6 +47,8 @@ async function startLimited(): Promise<Flooded> {
     VITRINE_JSON: 'on',
     VITRINE_MAIL_NETWORKS: 'awin',
     VITRINE_LOG_LEVEL: 'fatal',
+    // Floods meet the limit of the program.
+    VITRINE_VISITOR_TIMEOUT_MS: undefined,
   })
   onTestFinished(() => server.stop())
   const { publicUrl, grid } = server.addresses
