@@ -21,7 +21,7 @@ import { type Channel, MAX_PAGE_PRODUCTS, type Product, VERSION_PATH } from './c
 import { type ParsedPage, parseChannelList, parseProduct, parseProductPage } from './parse.ts'
 import type { CallPurpose } from './quota.ts'
 import type { SkimmedPage } from './skim-page.ts'
-import { computeClockSkewMs, parseRetryAfter, parseAgeMs } from './response-headers.ts'
+import { computeClockSkewMs, parseRetryAfter, parseAgeMs } from '../lib/response-headers.ts'
 
 /** Undici's own timeouts back up the deadline and are reported as the same failure. */
 const UNDICI_TIMEOUT_CODE = /^UND_ERR_(?:CONNECT|HEADERS|BODY)_TIMEOUT$/

@@ -4,7 +4,7 @@ import { MINUTE_MS, SECOND_MS } from '../clock.ts'
 import type { Config } from '../config/config.ts'
 import type { Secret, Secrets } from '../config/secrets.ts'
 import { UnknownAddressError } from '../errors.ts'
-import { isPublicHost } from '../offers/links.ts'
+import { isPublicHost } from '../lib/public-hosts.ts'
 import type { AdminLimiter } from './admin-limiter.ts'
 import { findClientAddress, isLocalRequest, isLocalDemo } from './client-address.ts'
 

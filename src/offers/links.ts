@@ -1,5 +1,4 @@
-// oxlint-disable-next-line no-restricted-imports -- compares addresses, opens no connection
-import { BlockList, isIPv4 } from 'node:net'
+import { LOCAL_HOSTNAME, isPublicHost } from '../lib/public-hosts.ts'
 import { parseUrl } from '../lib/urls.ts'
 
 /** Affiliate links carry long query strings. */
@@ -24,36 +23,6 @@ export function isUsableLink(address: string): boolean {
   return isPlainUrl(address) || findWebUrl(address) !== undefined
 }
 
-/** IPv4 ranges outside the public internet: "this" network, private, shared, loopback, link-local, documentation, 6to4, multicast. */
-const PRIVATE_NETWORKS = new BlockList()
-for (const [network, prefixBits] of [
-  ['0.0.0.0', 8],
-  ['10.0.0.0', 8],
-  ['100.64.0.0', 10],
-  ['127.0.0.0', 8],
-  ['169.254.0.0', 16],
-  ['172.16.0.0', 12],
-  ['192.0.0.0', 24],
-  ['192.0.2.0', 24],
-  ['192.88.99.0', 24],
-  ['192.168.0.0', 16],
-  ['198.18.0.0', 15],
-  ['198.51.100.0', 24],
-  ['203.0.113.0', 24],
-  ['224.0.0.0', 3],
-] as const)
-  PRIVATE_NETWORKS.addSubnet(network, prefixBits)
-
-/**
- * Global unicast IPv6 (2000::/3) without 6to4 (2002::/16), protocols such as Teredo (2001::/23), and documentation (2001:db8::/32,
- * 3fff::/20). Other forms are local or embed IPv4.
- */
-const PUBLIC_IPV6 = /^\[(?!2002:|2001:(?:1?[\da-f]{1,2}|db8)?:|3fff:[\da-f]{0,3}:)[23][\da-f]{3}:/
-
-/** Names that resolve only in a local network (RFC 6761, 6762, 8375, ICANN's `.internal`, router defaults), up to the port or path. */
-const LOCAL_HOSTNAME =
-  /(?:^|[./])(?:localhost|localdomain|local|internal|intranet|lan|home|corp|home\.arpa)(?=[:/]|$)/
-
 /**
  * `true` when a page may load this picture: `https:` from a public host, or from `ownOrigin`. Names are not resolved, because the
  * reader's browser loads the picture.
@@ -64,14 +33,6 @@ export function isUsableImage(address: string, ownOrigin: string): boolean {
   const url = findWebUrl(address)
   if (url === undefined) return false
   return url.origin === ownOrigin || (url.protocol === 'https:' && isPublicHost(url.hostname))
-}
-
-/** `true` for a host of the public internet. `hostname`: as in `URL`, IPv6 in brackets. */
-export function isPublicHost(hostname: string): boolean {
-  if (hostname.startsWith('[')) return PUBLIC_IPV6.test(hostname)
-  if (isIPv4(hostname)) return !PRIVATE_NETWORKS.check(hostname)
-  const name = hostname.replace(/\.+$/, '')
-  return name.includes('.') && !LOCAL_HOSTNAME.test(name)
 }
 
 function isPlainUrl(address: string): boolean {

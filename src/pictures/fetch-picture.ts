@@ -2,9 +2,10 @@
 import { Agent, type Dispatcher } from 'undici'
 import { type Clock, SECOND_MS } from '../clock.ts'
 import { PictureError } from '../errors.ts'
+import { createPublicLookup } from '../lib/public-hosts.ts'
 import { parseUrl } from '../lib/urls.ts'
 import { failAfter } from '../lib/with-timeout.ts'
-import { type PictureNetwork, createPublicLookup, isFetchableAddress } from './public-lookup.ts'
+import { type PictureNetwork, isFetchableAddress } from './picture-network.ts'
 
 /** Redirects followed; each target is checked like the address itself. */
 const MAX_REDIRECTS = 3
@@ -41,7 +42,7 @@ export function createPictureFetcher(clock: Clock, network: PictureNetwork): Pic
     bodyTimeout: FETCH_TIMEOUT_MS,
     connect: {
       timeout: RESPONSE_TIMEOUT_MS,
-      lookup: createPublicLookup(network),
+      lookup: createPublicLookup(network, () => new PictureError('private_address')),
       ...(network.certificateAuthorities !== undefined && { ca: network.certificateAuthorities }),
     },
   })

@@ -2,7 +2,7 @@
  * Pictures from this server (`VITRINE_PICTURES=proxy`): `/pictures/{hash}/{width}`.
  *
  * 1. The stored copy tells the address of a hash. No request contains an address, so nobody can make this server fetch one.
- * 2. `fetch-picture.ts` fetches the original, only from public addresses (`public-lookup.ts`), within its limits.
+ * 2. `fetch-picture.ts` fetches the original, only from public addresses (`picture-network.ts`), within its limits.
  * 3. `convert-picture.ts` checks it, and makes each width as WebP, or JPEG for newsletters, if the package `sharp` is installed.
  * 4. `picture-files.ts` stores originals and widths in a folder of bounded size, which all processes of a machine share.
  *

@@ -1,0 +1,94 @@
+import type { LookupAddress } from 'node:dns'
+import { lookup } from 'node:dns/promises'
+// oxlint-disable-next-line no-restricted-imports -- compares addresses, opens no connection
+import { BlockList, type LookupFunction, isIPv4, isIPv6 } from 'node:net'
+import { callbackify } from 'node:util'
+
+/** IPv4 ranges outside the public internet: "this" network, private, shared, loopback, link-local, documentation, 6to4, multicast. */
+const PRIVATE_NETWORKS = new BlockList()
+for (const [network, prefixBits] of [
+  ['0.0.0.0', 8],
+  ['10.0.0.0', 8],
+  ['100.64.0.0', 10],
+  ['127.0.0.0', 8],
+  ['169.254.0.0', 16],
+  ['172.16.0.0', 12],
+  ['192.0.0.0', 24],
+  ['192.0.2.0', 24],
+  ['192.88.99.0', 24],
+  ['192.168.0.0', 16],
+  ['198.18.0.0', 15],
+  ['198.51.100.0', 24],
+  ['203.0.113.0', 24],
+  ['224.0.0.0', 3],
+] as const)
+  PRIVATE_NETWORKS.addSubnet(network, prefixBits)
+
+/**
+ * Global unicast IPv6 (2000::/3) without 6to4 (2002::/16), protocols such as Teredo (2001::/23), and documentation (2001:db8::/32,
+ * 3fff::/20). Other forms are local or embed IPv4.
+ */
+const PUBLIC_IPV6 = /^\[(?!2002:|2001:(?:1?[\da-f]{1,2}|db8)?:|3fff:[\da-f]{0,3}:)[23][\da-f]{3}:/
+
+/** Names that resolve only in a local network (RFC 6761, 6762, 8375, ICANN's `.internal`, router defaults), up to the port or path. */
+export const LOCAL_HOSTNAME =
+  /(?:^|[./])(?:localhost|localdomain|local|internal|intranet|lan|home|corp|home\.arpa)(?=[:/]|$)/
+
+/** `true` for a host of the public internet. `hostname`: as in `URL`, IPv6 in brackets. */
+export function isPublicHost(hostname: string): boolean {
+  if (hostname.startsWith('[')) return PUBLIC_IPV6.test(hostname)
+  if (isIPv4(hostname)) return !PRIVATE_NETWORKS.check(hostname)
+  const name = hostname.replace(/\.+$/, '')
+  return name.includes('.') && !LOCAL_HOSTNAME.test(name)
+}
+
+/** How names become addresses. Tests replace it. */
+export type NameResolver = Readonly<{
+  /** Return all addresses of a name, from the hosts file or DNS. */
+  resolve(hostname: string): Promise<readonly LookupAddress[]>
+  /** Return where to connect for an address that was checked. */
+  toSocketAddress(address: LookupAddress): LookupAddress
+}>
+
+export const systemResolver: NameResolver = {
+  resolve: (hostname) => lookup(hostname, { all: true }),
+  toSocketAddress: (address) => address,
+}
+
+/**
+ * Create the look-up function of a connection, which then goes to exactly the addresses that were checked. `check` throws to refuse
+ * a name.
+ */
+export function createLookup(
+  { resolve, toSocketAddress }: NameResolver,
+  check: (addresses: readonly LookupAddress[]) => void,
+): LookupFunction {
+  const resolveChecked = callbackify(async (hostname: string): Promise<LookupAddress[]> => {
+    const addresses = await resolve(hostname)
+    check(addresses)
+    return addresses.map(toSocketAddress)
+  })
+  return (hostname, options, callback) => {
+    resolveChecked(hostname, (error: NodeJS.ErrnoException | null, addresses) => {
+      if (error !== null) return callback(error, [])
+      if (options.all === true) return callback(null, addresses)
+      const [first] = addresses
+      callback(null, first?.address ?? '', first?.family)
+    })
+  }
+}
+
+/**
+ * Create a look-up function that refuses a name with the error of `refuse` if any of its addresses is private: such a name is meant
+ * to reach both.
+ */
+export function createPublicLookup(resolver: NameResolver, refuse: () => Error): LookupFunction {
+  return createLookup(resolver, (addresses) => {
+    if (addresses.length === 0 || !addresses.every(isPublicAddress)) throw refuse()
+  })
+}
+
+/** `true` for an address of the public internet. */
+export function isPublicAddress({ address }: LookupAddress): boolean {
+  return isPublicHost(isIPv6(address) ? `[${address.toLowerCase()}]` : address)
+}
