@@ -335,7 +335,7 @@ function openStore(
   health: StoreHealth,
   onRecovered: () => void,
 ): Promise<CopyStore> {
-  const { config, catalog, clock, openLongReads } = options
+  const { config, catalog, clock, logger, openLongReads } = options
   const { database, freshness } = config
   const engine =
     database.kind === 'postgres'
@@ -350,6 +350,7 @@ function openStore(
         clock,
         timeouts,
         history: config.history,
+        onMigrated: (migrations) => logger.info({ migrations }, 'stored copy migrated'),
         ...(openLongReads && { openLongReads }),
       }),
     onFailure: health.recordFailure,

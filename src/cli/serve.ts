@@ -6,8 +6,10 @@ import { readEnvironment } from '../config/env.ts'
 import type { Context } from '../context.ts'
 import { isStudioReachable } from '../http/admin-auth.ts'
 import { listenHttp } from '../http/server.ts'
+import type { FeedState } from '../observability/feed-report.ts'
 import { type Tracing, startTracing } from '../observability/tracing.ts'
 import { openReadThread } from '../storage/long-reads.ts'
+import { readFeeds } from '../server-status.ts'
 import { runWalkInThread } from '../sync/walk-runner.ts'
 import { TRUST_ALL_WARNING } from './checks/listener.ts'
 import { type CommandContext, print } from './command.ts'
@@ -76,6 +78,7 @@ export async function runServe(command: CommandContext): Promise<void> {
       if (!io.signal.aborted) await printAddresses(command, context, toLocalUrl(config.host, listener.port))
       await stopped
     } finally {
+      logStop(command)
       const drainMs = io.signal.reason === 'SIGTERM' ? SIGTERM_DRAIN_MS : 0
       try {
         await Promise.all([listener.stop(drainMs), context.walks.stop()])
@@ -155,6 +158,10 @@ async function stopTracing({ clock }: CommandContext, { tracing }: Listener): Pr
   if ((await tracing?.stop()) === false) clock.startTimer(FORCED_EXIT_MS, () => process.exit())
 }
 
+function logStop({ io, logger }: CommandContext): void {
+  if (io.signal.aborted) logger.info({ signal: io.signal.reason as unknown }, 'stopping')
+}
+
 async function waitForStop(signal: AbortSignal): Promise<void> {
   if (!signal.aborted) await once(signal, 'abort')
 }
@@ -181,27 +188,44 @@ async function printAddresses(command: CommandContext, context: Context, localUr
   const { box, grid } = await findAddresses(context).catch(() => NO_ADDRESSES)
   print(command, { studio, publicUrl, box, grid }, [
     '',
-    'Vitrine is ready.',
+    box === null ? 'Vitrine runs, but has no product to show.' : 'Vitrine is ready.',
     ...(studio === null ? [] : [`  studio       ${studio}`]),
-    box === null ? `  ${explainMissingBox(context)}` : `  a box        ${box}`,
+    ...(box === null
+      ? (await explainMissingBox(context)).map((line) => `  ${line}`)
+      : [`  a box        ${box}`]),
     ...(grid === null ? [] : [`  a deal grid  ${grid}`]),
-    '  Press Ctrl-C to stop.',
+    ...(command.io.isTerminal ? ['  Press Ctrl-C to stop.'] : []),
     '',
   ])
 }
 
-function explainMissingBox({ config, findStoreFailure }: Context): string {
+async function explainMissingBox(context: Context): Promise<readonly string[]> {
+  const { config, findStoreFailure } = context
   const reason = findStoreFailure()?.reason
   if (reason !== undefined) {
     const meanwhile =
       config.database.kind === 'postgres'
         ? 'Until then only cached responses are shown.'
         : 'Until then boxes come from the catalog.'
-    return `The stored copy cannot be used: ${reason.replace(/\.?$/, '.')} Run "vitrine check" for details. ${meanwhile}`
+    return [
+      `The stored copy cannot be used: ${reason.replace(/\.?$/, '.')} Run "vitrine check" for details. ${meanwhile}`,
+    ]
   }
-  return config.syncCron === null
-    ? 'Walks are off. Run "vitrine sync" to walk the catalog; until then each box looks up its product.'
-    : 'The catalog could not be walked yet; the server tries again. Run "vitrine check" to see why.'
+  if (config.syncCron === null)
+    return [
+      'Walks are off. Run "vitrine sync" to walk the catalog; until then each box looks up its product.',
+    ]
+  if (context.demo === null)
+    return ['The catalog could not be walked yet; the server tries again. Run "vitrine check" to see why.']
+  return describeFeeds((await readFeeds(context))?.feeds ?? [])
+}
+
+/** Say of each feed why it has brought no product yet. */
+function describeFeeds(feeds: readonly FeedState[]): readonly string[] {
+  if (feeds.length === 0) return ['No feed fills the catalog yet: "vitrine catalog feeds add" adds one.']
+  return feeds.map(
+    ({ name, status, error }) => `feed ${name}: ${status}${error === null ? '' : `, ${error}`}`,
+  )
 }
 
 const NO_ADDRESSES = { box: null, grid: null } as const

@@ -6,19 +6,27 @@ import { retryConflicts } from './transaction.ts'
 /** Migrations by name, applied in name order. */
 export type Migrations = Readonly<Record<string, Migration>>
 
+/** Receives the names of migrations that have changed an existing database. */
+export type MigrationListener = (names: readonly string[]) => void
+
 /**
  * Migrate a SQLite database in one transaction. Processes that start together wait for each other.
  * @throws StoreNewerError when the database has migrations that this version does not know; nothing is changed.
  * @throws StoreError when a migration fails; it is rolled back.
  */
-export async function migrateDatabase<T>(database: Kysely<T>, migrations: Migrations): Promise<void> {
+export async function migrateDatabase<T>(
+  database: Kysely<T>,
+  migrations: Migrations,
+  onMigrated: MigrationListener = () => {},
+): Promise<void> {
   // This check takes no lock, so an up-to-date database opens even while an import writes for minutes.
   if (await isUpToDate(database, migrations)) return
   try {
-    await database.transaction().execute(async (transaction) => {
+    const names = await database.transaction().execute(async (transaction) => {
       await createMigrationTable(transaction)
-      await applyPending(transaction, migrations)
+      return applyPending(transaction, migrations)
     })
+    if (names.length > 0) onMigrated(names)
   } catch (error) {
     if (error instanceof VitrineError) throw error
     const reason = error instanceof Error ? error.message : 'unknown'
@@ -36,6 +44,7 @@ export async function migratePostgres<T>(
   database: Kysely<T>,
   schema: string,
   migrations: Migrations,
+  onMigrated: MigrationListener = () => {},
 ): Promise<void> {
   // "if not exists" can still conflict with another process that creates the same objects.
   await retryConflicts(async () => {
@@ -44,12 +53,13 @@ export async function migratePostgres<T>(
     await sql`create table if not exists migration_lock (id integer primary key)`.execute(database)
     await sql`insert into migration_lock (id) values (1) on conflict (id) do nothing`.execute(database)
   })
-  await retryConflicts(() =>
+  const names = await retryConflicts(() =>
     database.transaction().execute(async (transaction) => {
       await sql`select id from migration_lock for update`.execute(transaction)
-      await applyPending(transaction, migrations)
+      return applyPending(transaction, migrations)
     }),
   )
+  if (names.length > 0) onMigrated(names)
 }
 
 /** `true` when the database has exactly the migrations of this version; `false` also when it cannot be read. */
@@ -74,16 +84,23 @@ async function listApplied<T>(database: Kysely<T>): Promise<ReadonlySet<string>>
   return new Set(rows.map(({ name }) => name))
 }
 
-async function applyPending<T>(transaction: Transaction<T>, migrations: Migrations): Promise<void> {
+/** Return the names of the applied migrations, none for a new database. */
+async function applyPending<T>(
+  transaction: Transaction<T>,
+  migrations: Migrations,
+): Promise<readonly string[]> {
   const applied = await listApplied(transaction)
   if ([...applied].some((name) => !Object.hasOwn(migrations, name)))
     throw new StoreNewerError(
       'A newer version of Vitrine has migrated the database; nothing was changed. Start that version, or use another database',
     )
-  for (const name of Object.keys(migrations).toSorted()) {
-    if (applied.has(name)) continue
+  const pending = Object.keys(migrations)
+    .filter((name) => !applied.has(name))
+    .toSorted()
+  for (const name of pending) {
     await migrations[name]?.up(transaction)
     const now = new Date(systemClock.nowMs()).toISOString()
     await sql`insert into kysely_migration (name, timestamp) values (${name}, ${now})`.execute(transaction)
   }
+  return applied.size === 0 ? [] : pending
 }

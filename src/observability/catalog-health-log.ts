@@ -35,6 +35,6 @@ export function createCatalogHealthLog({ clock, logger, limitedUntilMs }: Catalo
     const fields = { code: outcome, operation, reason, failures, pausedUntil }
     // Only a rejected key needs an operator at once.
     const level = outcome === CatalogKeyRefusedError.code ? 'error' : 'warn'
-    logger[level](fields, 'catalog call failed; serving stored copies')
+    logger[level](fields, 'catalog call failed; stored data is served where there is any')
   }
 }

@@ -7,7 +7,7 @@ import {
 } from '../config/database-address.ts'
 import { MINUTE_MS, SECOND_MS } from '../clock.ts'
 import { StoreError, VitrineError } from '../errors.ts'
-import { isUpToDate, migrateDatabase, migratePostgres } from '../database/migrate.ts'
+import { type MigrationListener, isUpToDate, migrateDatabase, migratePostgres } from '../database/migrate.ts'
 import { toOpenError } from '../database/open-error.ts'
 import type { OpenPostgres } from '../database/postgres.ts'
 import { type SqliteOptions, openSqlite } from '../database/sqlite.ts'
@@ -56,13 +56,14 @@ const IDLE_TRANSACTION_TIMEOUT_MS: number = 3 * SECOND_MS
 export async function openCopyDatabase(
   address: DatabaseAddress,
   timeouts: LockTimeouts = WALK_TIMEOUTS,
+  onMigrated: MigrationListener = () => {},
 ): Promise<CopyDatabase> {
   const role = timeouts === WALK_TIMEOUTS ? 'walk' : 'server'
   if (address.kind === 'sqlite')
-    return openSqliteCopy(address, role, timeouts).catch((error: unknown) => {
+    return openSqliteCopy(address, { role, timeouts, onMigrated }).catch((error: unknown) => {
       throw toOpenError(address.path, error)
     })
-  return openPostgresCopy(address, role).catch((error: unknown) => {
+  return openPostgresCopy(address, { role, onMigrated }).catch((error: unknown) => {
     if (error instanceof VitrineError) throw error
     throw new StoreError(`Cannot open the database ${describeDatabase(address)}`, { cause: error })
   })
@@ -72,8 +73,11 @@ type Role = 'walk' | 'server'
 
 async function openSqliteCopy(
   { path }: SqliteAddress,
-  role: Role,
-  timeouts: LockTimeouts,
+  {
+    role,
+    timeouts,
+    onMigrated,
+  }: Readonly<{ role: Role; timeouts: LockTimeouts; onMigrated: MigrationListener }>,
 ): Promise<CopyDatabase> {
   const writer = openKysely({
     checkpointBytes: CHECKPOINT_BYTES[role],
@@ -83,7 +87,7 @@ async function openSqliteCopy(
     busyTimeoutMs: timeouts.openingMs,
   })
   try {
-    await migrateDatabase(writer, COPY_MIGRATIONS)
+    await migrateDatabase(writer, COPY_MIGRATIONS, onMigrated)
     await sql`pragma busy_timeout = ${sql.lit(timeouts.openMs)}`.execute(writer)
   } catch (error) {
     await writer.destroy().catch(() => {})
@@ -113,7 +117,10 @@ function openKysely(options: SqliteOptions): Kysely<CopyTables> {
   return new Kysely<CopyTables>({ dialect: new SqliteDialect({ database }) })
 }
 
-async function openPostgresCopy(address: PostgresAddress, role: Role): Promise<CopyDatabase> {
+async function openPostgresCopy(
+  address: PostgresAddress,
+  { role, onMigrated }: Readonly<{ role: Role; onMigrated: MigrationListener }>,
+): Promise<CopyDatabase> {
   const { openPostgres } = await import('../database/postgres.ts')
   const { poolSize, statementTimeoutMs } = address
   const writeTimeoutMs = statementTimeoutMs * WRITE_TIMEOUT_FACTOR
@@ -137,7 +144,7 @@ async function openPostgresCopy(address: PostgresAddress, role: Role): Promise<C
   })
   if (!isCurrent)
     await withConnection(LONG_STATEMENT_TIMEOUT_MS, (database) =>
-      migratePostgres(database, SCHEMA, POSTGRES_COPY_MIGRATIONS),
+      migratePostgres(database, SCHEMA, POSTGRES_COPY_MIGRATIONS, onMigrated),
     )
   if (role === 'walk') {
     const { database, close } = open(WALK_CONNECTIONS, LONG_STATEMENT_TIMEOUT_MS)

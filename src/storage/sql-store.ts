@@ -3,6 +3,7 @@ import { type Clock, systemClock } from '../clock.ts'
 import type { DatabaseAddress } from '../config/database-address.ts'
 import { isPostgres } from '../database/is-postgres.ts'
 import { readDatabaseTime } from '../database/lease-time.ts'
+import type { MigrationListener } from '../database/migrate.ts'
 import { StoreError, VitrineError } from '../errors.ts'
 import { type LockTimeouts, openCopyDatabase } from './copy-database.ts'
 import { startFillingPictures } from './picture-filling.ts'
@@ -48,6 +49,7 @@ export type SqlStoreOptions = Readonly<{
   clock?: Clock
   /** By default, no observed prices are kept. */
   history?: HistoryRules
+  onMigrated?: MigrationListener
   /** Opens the thread for long reads of a SQLite file; by default the calling thread runs them. */
   openLongReads?: OpenLongReads
 }>
@@ -67,7 +69,7 @@ export type SqlStore = CopyStore &
 /** Open the stored copy of one catalog. @throws StoreError, StoreNewerError */
 export async function openSqlStore(options: SqlStoreOptions): Promise<SqlStore> {
   const { database, catalog, clock = systemClock, history = NO_HISTORY } = options
-  const { reader, writer, close } = await openCopyDatabase(database, options.timeouts)
+  const { reader, writer, close } = await openCopyDatabase(database, options.timeouts, options.onMigrated)
   const isServer = isPostgres(writer)
   const runner = isServer
     ? createServerRunner({ isWalk: options.timeouts === undefined })

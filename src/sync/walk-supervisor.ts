@@ -92,7 +92,10 @@ export class WalkSupervisor {
     const hasCopies = await this.#hasCopies().catch(() => undefined)
     if (hasCopies === true) return
     // When the store cannot be read, copies may exist: the retries check again.
-    if (hasCopies === false) await this.#runQuietly({ reason: 'scheduled' })
+    if (hasCopies === false) {
+      this.#details.logger.info('walking the catalog: there is no stored copy yet')
+      await this.#runQuietly({ reason: 'scheduled' })
+    }
     if (this.#isRetrying) return
     this.#isRetrying = true
     void this.#retryUntilCopied().finally(() => {

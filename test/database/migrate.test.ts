@@ -69,12 +69,17 @@ describe('migrations', () => {
 
   it('run again, with and without a new migration - only the new one runs', async () => {
     const path = newPath()
-    await migrateDatabase(open(path), FIRST)
+    const migrated: string[] = []
+    const onMigrated = (names: readonly string[]): void => void migrated.push(...names)
+    await migrateDatabase(open(path), FIRST, onMigrated)
     const database = open(path)
     const before = await dump(database)
-    await migrateDatabase(database, FIRST)
+    await migrateDatabase(database, FIRST, onMigrated)
     expect(await dump(database)).toEqual(before)
-    await migrateDatabase(database, SECOND)
+    // Nothing has changed an existing database.
+    expect(migrated).toEqual([])
+    await migrateDatabase(database, SECOND, onMigrated)
+    expect(migrated).toEqual(['0002-second'])
     expect(await listTables(database)).toEqual(['first', 'second'])
   })
 

@@ -3,7 +3,7 @@ import type { Secrets } from '../../src/config/secrets.ts'
 import { Secret } from '../../src/config/secrets.ts'
 import { StoreError } from '../../src/errors.ts'
 import type { LogLevel } from '../../src/config/settings.ts'
-import { type Logger, createLogger } from '../../src/observability/logger.ts'
+import { type Logger, createLogger, toTextLine } from '../../src/observability/logger.ts'
 
 const KEY = 'vk_0123456789-of-the-test'
 const PASSWORD = 'password-of-the-test'
@@ -18,6 +18,26 @@ function listen(level: LogLevel): Readonly<{ logger: Logger; lines: string[] }> 
 
 const parseLine = (line: string | undefined): Record<string, unknown> =>
   JSON.parse(line ?? '') as Record<string, unknown>
+
+describe('logger on a terminal', () => {
+  test('event - one line of text with time, level, message and fields', () => {
+    const { logger, lines } = listen('info')
+    logger.warn(
+      {
+        feed: 'kopje',
+        reason: 'status 404',
+        count: 2,
+        at: { a: 'x\ny', b: { c: [1] } },
+        none: null,
+        list: [],
+      },
+      'feed run failed',
+    )
+    expect(toTextLine(lines[0] ?? '')).toMatch(
+      /^\d\d:\d\d:\d\d warn {2}feed run failed {2}feed=kopje {2}reason="status 404" {2}count=2 {2}at\.a="x\\ny" {2}at\.b\.c=\[1\]\n$/,
+    )
+  })
+})
 
 describe('logger, line format', () => {
   test('event - one line of JSON with level, time and message, without host data', () => {

@@ -1,5 +1,6 @@
 import type { Clock } from '../../clock.ts'
 import type { DatabaseAddress } from '../../config/database-address.ts'
+import type { MigrationListener } from '../../database/migrate.ts'
 import type { CatalogDatabase, CatalogRole, CatalogStore } from './catalog-store.ts'
 import { fetchChannels, hasChannel } from './channels.ts'
 import { findCaller } from './keys.ts'
@@ -8,7 +9,12 @@ import { openSqliteCatalog } from './sqlite.ts'
 import { createKeyUseRecorder, createUsageCounter } from './usage.ts'
 import { fetchVisiblePage, findVisibleProduct } from './visible-products.ts'
 
-type CatalogStoreOptions = Readonly<{ database: DatabaseAddress; clock: Clock; role?: CatalogRole }>
+type CatalogStoreOptions = Readonly<{
+  database: DatabaseAddress
+  clock: Clock
+  role?: CatalogRole
+  onMigrated?: MigrationListener
+}>
 
 /** Open and migrate the database. @throws StoreError when it cannot be opened; StoreNewerError when a newer version made it. */
 export async function openCatalogStore(options: CatalogStoreOptions): Promise<CatalogStore> {
@@ -41,8 +47,12 @@ export async function openCatalogStore(options: CatalogStoreOptions): Promise<Ca
   }
 }
 
-async function openDatabase({ database, role = 'command' }: CatalogStoreOptions): Promise<CatalogDatabase> {
-  if (database.kind === 'sqlite') return openSqliteCatalog(database.path, role === 'standalone')
+async function openDatabase({
+  database,
+  role = 'command',
+  onMigrated = () => {},
+}: CatalogStoreOptions): Promise<CatalogDatabase> {
+  if (database.kind === 'sqlite') return openSqliteCatalog(database.path, role === 'standalone', onMigrated)
   const { openPostgresCatalog } = await import('./postgres.ts')
-  return openPostgresCatalog(database, role)
+  return openPostgresCatalog(database, role, onMigrated)
 }

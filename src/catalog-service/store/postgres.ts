@@ -1,7 +1,7 @@
 import { type Transaction, sql } from 'kysely'
 import { MINUTE_MS, SECOND_MS, systemClock } from '../../clock.ts'
 import type { PostgresAddress } from '../../config/database-address.ts'
-import { isUpToDate, migratePostgres } from '../../database/migrate.ts'
+import { type MigrationListener, isUpToDate, migratePostgres } from '../../database/migrate.ts'
 import { findPostgresFailure } from '../../database/postgres-failure.ts'
 import { withTimeout, openPostgres } from '../../database/postgres.ts'
 import { findSqlState, isConflict, retryConflicts } from '../../database/transaction.ts'
@@ -51,9 +51,10 @@ const PERMANENT_ERROR_STATE = /^42(?!501)/
 export async function openPostgresCatalog(
   address: PostgresAddress,
   role: CatalogRole,
+  onMigrated: MigrationListener,
 ): Promise<CatalogDatabase> {
   const { reader, usage, writer } = createConnections(address, role)
-  const open = createOpener(writer.database, address.label)
+  const open = createOpener(writer.database, address.label, onMigrated)
   const close = async (): Promise<void> => {
     await Promise.all([reader.close(), usage.close(), writer.close()])
   }
@@ -112,20 +113,20 @@ function createConnections(address: PostgresAddress, role: CatalogRole) {
 }
 
 /** Create a function that migrates the database once. After a failure, calls fail until `REOPEN_DELAY_MS` has passed. */
-function createOpener(writer: Catalog, label: string): () => Promise<void> {
+function createOpener(writer: Catalog, label: string, onMigrated: MigrationListener): () => Promise<void> {
   let opening: Promise<void> | undefined
   return () =>
-    (opening ??= migrate(writer).catch((error: unknown) => {
+    (opening ??= migrate(writer, onMigrated).catch((error: unknown) => {
       systemClock.startTimer(REOPEN_DELAY_MS, () => (opening = undefined))
       throw toOpenError(error, label)
     }))
 }
 
 /** Check the version first: an up-to-date database needs no privilege to change tables. */
-async function migrate(database: Catalog): Promise<void> {
+async function migrate(database: Catalog, onMigrated: MigrationListener): Promise<void> {
   await sql`select 1`.execute(database)
   if (!(await isUpToDate(database, POSTGRES_CATALOG_MIGRATIONS)))
-    await migratePostgres(database, SCHEMA, POSTGRES_CATALOG_MIGRATIONS)
+    await migratePostgres(database, SCHEMA, POSTGRES_CATALOG_MIGRATIONS, onMigrated)
 }
 
 /** Run `work` in a transaction that first takes the write lock. Retry after a conflict, unless `work` is one-shot. */

@@ -32,6 +32,11 @@ export async function hasNetworkOffers(database: Catalog, networkId: number): Pr
   return hasOffers(database, sql`s.network_id = ${networkId}`)
 }
 
+/** Whether the network has offers whose link is a page of the shop, which earns something only by a link template. */
+export async function hasNetworkPages(database: Catalog, networkId: number): Promise<boolean> {
+  return hasOffers(database, sql`s.network_id = ${networkId} and s.is_page = 1`)
+}
+
 export async function hasMerchantOffers(database: Catalog, merchantId: number): Promise<boolean> {
   return hasOffers(database, sql`s.merchant_id = ${merchantId}`)
 }

@@ -1,5 +1,5 @@
 import { Kysely, SqliteDialect, sql } from 'kysely'
-import { migrateDatabase } from '../../database/migrate.ts'
+import { type MigrationListener, migrateDatabase } from '../../database/migrate.ts'
 import { toOpenError } from '../../database/open-error.ts'
 import { type SqliteOptions, openSqlite } from '../../database/sqlite.ts'
 import { StoreError } from '../../errors.ts'
@@ -23,7 +23,11 @@ const USAGE_BUSY_TIMEOUT_MS = 250
  * memory-mapped for reading (see `SqliteOptions`).
  * @throws StoreError when a file cannot be opened; StoreNewerError when a newer version made it.
  */
-export async function openSqliteCatalog(path: string, isStandalone: boolean): Promise<CatalogDatabase> {
+export async function openSqliteCatalog(
+  path: string,
+  isStandalone: boolean,
+  onMigrated: MigrationListener,
+): Promise<CatalogDatabase> {
   const opened: Pick<Kysely<unknown>, 'destroy'>[] = []
   const open = <T>(options: SqliteOptions): Kysely<T> => {
     const database = new Kysely<T>({ dialect: new SqliteDialect({ database: openSqlite(options) }) })
@@ -36,9 +40,9 @@ export async function openSqliteCatalog(path: string, isStandalone: boolean): Pr
   }
   try {
     const writer = open<CatalogTables>({ path, role: 'writer', cacheBytes: WRITER_CACHE_BYTES })
-    await migrateDatabase(writer, CATALOG_MIGRATIONS)
+    await migrateDatabase(writer, CATALOG_MIGRATIONS, onMigrated)
     const usage = open<UsageTables>({ path: toUsageDatabasePath(path), role: 'writer' })
-    await migrateDatabase(usage, USAGE_MIGRATIONS)
+    await migrateDatabase(usage, USAGE_MIGRATIONS, onMigrated)
     await sql`pragma busy_timeout = ${sql.lit(USAGE_BUSY_TIMEOUT_MS)}`.execute(usage)
     const reader = open<CatalogTables>({
       path,

@@ -13,7 +13,7 @@ import {
   setPublisherReference,
   updateNetwork,
 } from '../../catalog-service/store/networks.ts'
-import { hasNetworkOffers, removeNetwork } from '../../catalog-service/store/removal.ts'
+import { hasNetworkOffers, hasNetworkPages, removeNetwork } from '../../catalog-service/store/removal.ts'
 import type { Catalog } from '../../catalog-service/store/schema.ts'
 import { UsageError } from '../../errors.ts'
 import { pluralize } from '../../lib/plural.ts'
@@ -227,7 +227,7 @@ async function assign(
       ...(movedFrom
         ? [`It was assigned to the channel ${movedFrom}, which now has no network channel of this network.`]
         : []),
-      ...(network.linkTemplate === null
+      ...(network.linkTemplate === null && (await hasNetworkPages(database, network.id))
         ? [`${quote(network.name)} has no link template: links to pages of shops earn no commission.`]
         : []),
       ...listMissingReferenceWarnings(network, assigned),

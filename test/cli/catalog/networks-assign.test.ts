@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { importFeedFor, createCatalogCli, makeFeedRow, type CatalogCli } from '../catalog-cli.ts'
 
@@ -78,13 +80,27 @@ describe('catalog networks assign', () => {
   it('template without {publisher}, or no template - needs no reference', async () => {
     const cli = await makePrepared()
     await cli.runJson('networks', 'set', 'Net', '--template', 'none')
-    const { err } = await cli.run('networks', 'assign', 'Net', '--channel', A)
-    expect(err).toContain('no link template')
+    expect((await cli.run('networks', 'assign', 'Net', '--channel', A)).err).not.toContain('link template')
     expect(await list(cli)).toEqual([{ id: 1, reference: '', channelId: A }])
     expect((await cli.run('networks')).out).toContain('(no publisher reference)')
     expect(await cli.runRejected('networks', 'assign', 'Net', '--channel', B)).toContain(
       '1 (no publisher reference)',
     )
+  })
+
+  it('network without a template - only pages of shops need one, and not tracking links', async () => {
+    for (const [name, link] of [
+      ['tracked', 'aw_deep_link'],
+      ['pages', 'merchant_deep_link'],
+    ] as const) {
+      const cli = await makePrepared()
+      const file = join(cli.folder, `${name}.csv`)
+      const header = `product_gtin,product_name,search_price,currency,merchant_name,${link}`
+      writeFileSync(file, `${header}\n9520001001024,Cup,5.00,EUR,Kopje,https://kopje.example/1\n`)
+      await cli.run('import', file, '--channel', A)
+      const { err } = await cli.run('networks', 'assign', 'awin', '--channel', A)
+      expect(err.includes('"awin" has no link template')).toBe(name === 'pages')
+    }
   })
 
   it('reference for a network channel that an import created - it keeps its approvals and links', async () => {

@@ -1,5 +1,6 @@
 import { statSync, writeFileSync } from 'node:fs'
 import { once } from 'node:events'
+import { createServer as createHttpServer } from 'node:http'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import request from 'supertest'
@@ -106,10 +107,35 @@ describe('serve, embedded catalog', () => {
   it('without --json - sentences with every address', async () => {
     const running = startBuilt(['serve'], makeSettings(makeFolder()))
     await running.firstLine
-    await vi.waitFor(() => expect(running.output()).toContain('Ctrl-C'))
+    await vi.waitFor(() => expect(running.output()).toContain('Vitrine is ready.'))
+    // No terminal.
+    expect(running.output()).not.toContain('Ctrl-C')
     await vi.waitFor(() =>
       expect(running.output()).toMatch(/\/studio\n[^]*\/where-to-buy\/\d{14}\n[^]*\/deals\n/),
     )
+  })
+
+  it('feed that cannot be fetched at the first start - is named, with the reason', async () => {
+    const settings = makeSettings(makeFolder(), { VITRINE_LOG_LEVEL: 'info' })
+    const server = createHttpServer((_request, response) => response.writeHead(404).end())
+    await once(server.listen(0, '127.0.0.1'), 'listening')
+    onTestFinished(() => void server.close())
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/feed.csv`
+    expect(await runBuilt(['catalog', 'channels', 'add', 'Magazine', '--json'], settings)).toMatchObject({
+      code: 0,
+    })
+    expect(await runBuilt(['catalog', 'feeds', 'add', 'kopje', '--url', url], settings)).toMatchObject({
+      code: 0,
+    })
+    expect(await runBuilt(['catalog', 'feeds', 'run', 'kopje'], settings)).toMatchObject({ code: 1 })
+    const running = startBuilt(['serve'], settings)
+    await vi.waitFor(() =>
+      expect(running.output()).toMatch(
+        /Vitrine runs, but has no product to show\.[^]*feed kopje: failed, http:\S+ responded with status 404/,
+      ),
+    )
+    expect(await running.stop('SIGTERM')).toEqual({ code: 0 })
+    expect(running.output()).toContain('"msg":"stopping"')
   })
 
   it('catalog database cannot be opened - 1, and the process ends', async () => {
