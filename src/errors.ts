@@ -258,6 +258,20 @@ export class ImportError extends VitrineError {
 /** Throw this when a feed cannot be fetched from its address. Nothing is changed. */
 export class FeedFetchError extends VitrineError {
   static readonly code = 'VITRINE_FEED_FETCH_FAILED'
+  /** How long the server asked not to be called again; `null`: it did not. */
+  readonly retryAfterMs: number | null
+
+  constructor(message: string, { retryAfterMs = null, ...options }: FeedFetchErrorOptions = {}) {
+    super(message, options)
+    this.retryAfterMs = retryAfterMs
+  }
+}
+
+type FeedFetchErrorOptions = ErrorOptions & Readonly<{ retryAfterMs?: number | null }>
+
+/** Throw this when the thread of a feed's run ends without a result: a bug, or too little memory. Nothing is changed. */
+export class FeedThreadError extends VitrineError {
+  static readonly code = 'VITRINE_FEED_THREAD_FAILED'
 }
 
 /** Throw this when a run would remove more offers of a feed than allowed. Nothing is changed. */

@@ -14,21 +14,23 @@ import { openCatalogStore } from './store/open-store.ts'
 const options = workerData as ThreadOptions
 const send = (message: ThreadMessage): void => parentPort?.postMessage(message)
 
-const store = await openCatalogStore({
-  database: parseSerializedAddress(options.database),
-  clock: systemClock,
-  role: 'embedded',
-})
 const sendLog =
   (level: 'info' | 'warn' | 'error') =>
   (fields: object, message: string): void =>
     send({ type: 'log', level, fields, message })
 const logger = { info: sendLog('info'), warn: sendLog('warn'), error: sendLog('error') }
+const store = await openCatalogStore({
+  database: parseSerializedAddress(options.database),
+  clock: systemClock,
+  role: 'embedded',
+  onMigrated: (migrations) => logger.info({ migrations }, 'catalog migrated'),
+})
 const scheduler =
   options.feeds &&
   startFeedScheduler({
     store,
     logger,
+    owner: options.feeds.owner,
     runFeed: createFeedJobRunner({
       database: parseSerializedAddress(options.database),
       owner: options.feeds.owner,

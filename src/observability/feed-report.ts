@@ -17,6 +17,9 @@ export type FeedState = Readonly<{
   format: string | null
   network: string | null
   merchant: string | null
+  currency: string | null
+  decimal: string | null
+  encoding: string | null
   everySeconds: number | null
   maxRemovedPercent: number
   /** The last successful run, the last attempt, and the next run. */
@@ -28,6 +31,12 @@ export type FeedState = Readonly<{
   offers: number
   rejected: number
   removed: number
+  /** Rows without a usable offer. */
+  rejectedRows: number
+  /** The most frequent reasons for rejects, with their counts. */
+  topReasons: readonly (readonly [reason: string, count: number])[]
+  /** The file with all rejects; `null`: there are none. */
+  rejectsPath: string | null
   errorCode: string | null
   error: string | null
   /** No successful run for two intervals. */

@@ -3,6 +3,9 @@ import { type RankableOffer, compareForBox, compareTexts, pickOnePerMerchant } f
 /** Offers per product beyond this limit are dropped. */
 export const MAX_OFFERS = 500
 
+/** Offers that are read of one row of a feed, of which the cheapest are kept. */
+export const MAX_READ_OFFERS = 10_000
+
 /** Bytes of the offers of one product. 500 offers with links of 400 characters fit; longer ones lose the most expensive offers. */
 export const MAX_OFFERS_BYTES: number = 256 * 1024
 

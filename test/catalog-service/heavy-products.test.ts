@@ -48,7 +48,7 @@ describe('heavy products', () => {
     )
     expect(summary).toMatchObject({ products: 20, rejected: 20 })
     expect(readFileSync(summary.rejectsPath ?? '', 'utf8')).toContain(
-      `more than 512 kB of offers of one product; ${500 - summary.offers / 20} left out`,
+      `more than 512 kB of offers of one product: ${500 - summary.offers / 20} others are left out, the most expensive ones first`,
     )
     const pages = await walk(service, summary.channelId)
     expect(pages.length).toBeGreaterThan(1)

@@ -23,6 +23,7 @@ export function parseFeedAddress(text: string): string {
     )
   if (WHOLE_ADDRESS.test(text)) return text
   const url = parseUrl(text.replace(PLACEHOLDER, 'x'))
+  if (url !== undefined && /^s?ftps?:$/.test(url.protocol)) throw new UsageError(FTP_ADVICE)
   if (url === undefined || !isSupported(url))
     throw new UsageError('--url accepts an address that begins with https://, http:// or file:///')
   const [origin = ''] = /^[^:]*:\/\/[^/?#]*/.exec(text) ?? []
@@ -30,6 +31,9 @@ export function parseFeedAddress(text: string): string {
     throw new UsageError('${NAME} may stand in the path or the query of an address, or be the whole address')
   return text
 }
+
+const FTP_ADVICE =
+  'addresses of FTP are not supported: fetch the file with another program on a schedule, for example "curl --output feed.gz ftp://…", and use its address file:///…'
 
 function isSupported(url: URL): boolean {
   const { protocol, hostname, username, password } = url
@@ -55,7 +59,10 @@ function isFilePath(url: URL): boolean {
 /** Fill in the secrets. @throws FeedFetchError when one is not set, or the result is no address */
 export function resolveFeedAddress(text: string, secrets: FeedSecrets): FeedAddress {
   const isWhole = WHOLE_ADDRESS.test(text)
-  const resolved = fillSecrets(text, secrets, isWhole ? (value) => value : encodeURIComponent)
+  const resolved = fillSecrets(text, secrets, {
+    place: 'the address',
+    ...(!isWhole && { encode: encodeURIComponent }),
+  })
   const url = parseUrl(resolved)
   if (url === undefined || !isSupported(url))
     throw new FeedFetchError('the address of the feed is not valid once its secrets are filled in')
@@ -64,17 +71,20 @@ export function resolveFeedAddress(text: string, secrets: FeedSecrets): FeedAddr
   return { url, label: url.protocol === 'file:' ? describeFeedAddress(text) : describeFeedUrl(url) }
 }
 
+/** `place`: where the text is from. */
+type FillOptions = Readonly<{ place: string; encode?: (value: string) => string }>
+
 /** Replace each `${NAME}`; other text in braces may be part of a secret, so it stays. @throws FeedFetchError when a secret is not set */
 export function fillSecrets(
   text: string,
   secrets: FeedSecrets,
-  encode: (value: string) => string = (value) => value,
+  { place, encode = (value) => value }: FillOptions,
 ): string {
   return text.replace(SECRET, (_, name: string) => {
     const secret = secrets.get(name)
     if (secret === undefined)
       throw new FeedFetchError(
-        `the address needs the setting VITRINE_FEED_${name}, which is not set: add it to .env, and restart the server`,
+        `${place} needs the setting VITRINE_FEED_${name}, which is not set: add it to .env, and restart the server`,
       )
     return encode(secret.reveal())
   })

@@ -1,7 +1,16 @@
 import { Worker } from 'node:worker_threads'
 import { SECOND_MS, systemClock } from '../../clock.ts'
 import { type DatabaseAddress, serializeDatabaseAddress } from '../../config/database-address.ts'
-import { FeedFetchError, FeedHeldError, ImportError, StoreError, UsageError } from '../../errors.ts'
+import {
+  FeedFetchError,
+  FeedHeldError,
+  FeedThreadError,
+  ImportError,
+  StoreError,
+  UsageError,
+} from '../../errors.ts'
+import { describeInternalError } from '../../lib/internal-error.ts'
+import { type SerialQueue, createSerialQueue } from '../../lib/serial-queue.ts'
 import type { FeedSecrets } from './feed-address.ts'
 import { type FeedRun, getFeedsFolder } from './run-feed.ts'
 
@@ -15,6 +24,8 @@ export type FeedJob = Readonly<{
 }>
 
 export type FeedJobMessage =
+  /** The file is fetched. The thread waits for the message `import`. */
+  | Readonly<{ type: 'fetched' }>
   | Readonly<{ type: 'run'; run: FeedRun }>
   /** An error by its code, because threads cannot pass on error classes. */
   | Readonly<{ type: 'failure'; code: string; message: string }>
@@ -40,33 +51,56 @@ export function createFeedJobRunner({ database, owner, secrets }: FeedJobOptions
     folder: getFeedsFolder(database),
     secrets: [...secrets].map(([name, secret]) => [name, secret.reveal()] as const),
   }
-  return (feedId: number, signal: AbortSignal): Promise<FeedRun> => runJob({ ...job, feedId }, signal)
+  // The catalog has one writer.
+  const imports = createSerialQueue()
+  return (feedId: number, signal: AbortSignal): Promise<FeedRun> =>
+    runJob({ ...job, feedId }, { signal, imports })
 }
 
-/** @throws what `runFeed` throws; ImportError when the thread fails */
-function runJob(job: FeedJob, signal: AbortSignal): Promise<FeedRun> {
+/** @throws what `runFeed` throws; FeedThreadError when the thread ends without a result */
+function runJob(
+  job: FeedJob,
+  { signal, imports }: Readonly<{ signal: AbortSignal; imports: SerialQueue }>,
+): Promise<FeedRun> {
   return new Promise((resolve, reject) => {
     const worker = new Worker(THREAD_FILE, { workerData: job })
     const ended = new AbortController()
+    const hasEnded = new Promise<void>((resolveEnd) => worker.once('exit', () => resolveEnd()))
     const stop = (): void => {
       worker.postMessage('stop')
       void systemClock.wait(STOP_TIMEOUT_MS, ended.signal).then(() => worker.terminate())
     }
-    signal.addEventListener('abort', stop)
+    if (signal.aborted) stop()
+    else signal.addEventListener('abort', stop)
     worker.on('message', (message: FeedJobMessage) => {
-      if (message.type === 'run') resolve(message.run)
+      if (message.type === 'fetched')
+        void imports.run(() => {
+          worker.postMessage('import')
+          return hasEnded
+        })
+      else if (message.type === 'run') resolve(message.run)
       else reject(toError(message))
     })
-    worker.on('error', (cause) => reject(new ImportError('the thread of the feed failed', { cause })))
+    worker.on('error', (cause) =>
+      reject(new FeedThreadError(`its thread failed: ${describeInternalError(cause)}`, { cause })),
+    )
     worker.on('exit', () => {
       ended.abort()
       signal.removeEventListener('abort', stop)
-      reject(new ImportError('the thread of the feed ended without a result'))
+      reject(new FeedThreadError('its thread ended without a result'))
     })
   })
 }
 
-const ERROR_CLASSES = [FeedFetchError, FeedHeldError, ImportError, StoreError, UsageError] as const
+type ErrorClass = Readonly<{ code: string }> & (new (message: string) => Error)
+
+const ERROR_CLASSES: readonly ErrorClass[] = [
+  FeedFetchError,
+  FeedHeldError,
+  ImportError,
+  StoreError,
+  UsageError,
+]
 
 function toError({ code, message }: Readonly<{ code: string; message: string }>): Error {
   const ErrorClass = ERROR_CLASSES.find((known) => known.code === code) ?? ImportError

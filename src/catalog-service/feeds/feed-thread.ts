@@ -16,7 +16,15 @@ const stop = new AbortController()
 const send = (message: FeedJobMessage): void => parentPort?.postMessage(message)
 
 lowerThreadPriority()
-parentPort?.on('message', () => stop.abort())
+let startImport = (): void => {}
+const importStarted = new Promise<void>((resolve) => {
+  startImport = resolve
+})
+parentPort?.on('message', (message: 'stop' | 'import') => {
+  if (message === 'stop') stop.abort()
+  // A stopped run must not wait for other imports.
+  startImport()
+})
 try {
   const store = await openCatalogStore({ database: parseSerializedAddress(database), clock: systemClock })
   try {
@@ -26,6 +34,10 @@ try {
       secrets: new Map(secrets.map(([name, value]) => [name, new Secret(value)])),
       isDue: (previous) => isFeedDue(store, previous, job.feedId),
       signal: stop.signal,
+      waitForImport() {
+        send({ type: 'fetched' })
+        return importStarted
+      },
     })
     send({ type: 'run', run })
   } finally {

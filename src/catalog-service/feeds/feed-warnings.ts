@@ -46,40 +46,89 @@ export async function findShopWarnings(reader: Catalog): Promise<readonly FeedWa
 }
 
 function describeState(state: FeedState): readonly FeedWarning[] {
-  const problem = findFeedProblem(state)
-  return problem === undefined ? [] : [{ subject: `feed ${state.name}`, ...problem }]
+  const problems = [findFeedProblem(state), findRejectsProblem(state)]
+  return problems.flatMap((problem) =>
+    problem === undefined ? [] : [{ subject: `feed ${state.name}`, ...problem }],
+  )
+}
+
+/** More rejected rows than this are a change of the feed rather than its usual faults. */
+const MAX_REJECTED_ROWS_PERCENT = 10
+
+function findRejectsProblem(state: FeedState): Omit<FeedWarning, 'subject'> | undefined {
+  const { name, rows, rejectedRows, topReasons, address, rejectsPath } = state
+  if (rejectedRows * 100 <= rows * MAX_REJECTED_ROWS_PERCENT) return undefined
+  const reasons = topReasons.map(([reason, count]) => `${reason} (${count.toLocaleString('en-US')})`)
+  const file = rejectsPath === null ? '' : `; see ${rejectsPath}`
+  return {
+    message: `${rejectedRows.toLocaleString('en-US')} of ${pluralize(rows, 'row')} are rejected; most often: ${reasons.join('; ')}${file}`,
+    remedy:
+      findSettingRemedy(state, reasons.join()) ??
+      `vitrine catalog feeds try ${address === null ? 'FILE' : name}`,
+  }
+}
+
+/** Placeholders of the options that a message may name. */
+const PLACEHOLDERS = {
+  currency: 'CODE',
+  decimal: 'SIGN',
+  encoding: 'NAME',
+  merchant: 'NAME',
+  format: 'NAME',
+  map: 'FILE',
+  url: 'URL',
+  'header-file': 'FILE',
+} as const
+
+/** Return the command for the first option that a message names; `undefined` without one. */
+function findSettingRemedy({ name, address }: FeedState, message: string): string | undefined {
+  const options = Object.entries(PLACEHOLDERS).flatMap(([option, placeholder]) => {
+    const at = message.search(new RegExp(`--${option}\\b`))
+    return at === -1 ? [] : [{ at, text: `--${option} ${placeholder}` }]
+  })
+  const [first] = options.toSorted((one, other) => one.at - other.at)
+  const command = address === null ? `import FILE --feed ${name}` : `feeds set ${name}`
+  return first && `vitrine catalog ${command} ${first.text}`
 }
 
 function findFeedProblem(state: FeedState): Omit<FeedWarning, 'subject'> | undefined {
-  const { name, status, error, channelId } = state
-  const remedy = `vitrine catalog feeds run ${name}`
-  const reason = error === null ? '' : `: ${error}`
-  const age = state.isTooOld ? '; its prices are too old to be shown' : ''
+  const { name, channelId } = state
   if (channelId === null)
     return {
       message: 'its channel was removed, so it does not run',
       remedy: `vitrine catalog feeds set ${name} --channel ID`,
     }
-  if (status === 'held')
-    return {
-      message: `held${reason}; accept it only if the feed is right${age}`,
-      remedy: `${remedy} --accept`,
-    }
-  if (state.isQuiet) return { message: `no successful run for two intervals${reason}${age}`, remedy }
-  if (status === 'failed') return { message: `the last run failed${reason}${age}`, remedy }
+  const failure = describeFailure(state)
+  if (failure !== undefined) return failure
   if (state.offers > 0 && state.fetchedAtMs === null)
     return {
       message: 'imported by an earlier version, so nobody knows how old its prices are',
       remedy: 'vitrine catalog import FILE',
     }
-  return state.isTooOld ? toOldFeedProblem(state, remedy) : undefined
-}
-
-function toOldFeedProblem({ name, address }: FeedState, runCommand: string): Omit<FeedWarning, 'subject'> {
+  if (!state.isTooOld) return undefined
   return {
     message: 'its last import is so old that its prices are not shown',
-    remedy: address === null ? `vitrine catalog import FILE --feed ${name}` : runCommand,
+    remedy: state.address === null ? `vitrine catalog import FILE --feed ${name}` : toRunCommand(name),
   }
+}
+
+function describeFailure(state: FeedState): Omit<FeedWarning, 'subject'> | undefined {
+  const { name, status, error } = state
+  const settingRemedy = findSettingRemedy(state, error ?? '')
+  const reason = error === null ? '' : `: ${error}`
+  const age = state.isTooOld ? '; its prices are too old to be shown' : ''
+  if (status === 'held')
+    return {
+      message: `held${reason}; accept it only if the feed is right${age}`,
+      remedy: settingRemedy ?? `${toRunCommand(name)} --accept`,
+    }
+  const remedy = settingRemedy ?? toRunCommand(name)
+  if (state.isQuiet) return { message: `no successful run for two intervals${reason}${age}`, remedy }
+  return status === 'failed' ? { message: `the last run failed${reason}${age}`, remedy } : undefined
+}
+
+function toRunCommand(name: string): string {
+  return `vitrine catalog feeds run ${name}`
 }
 
 type HiddenNetwork = Readonly<{
@@ -109,6 +158,11 @@ async function findHiddenNetworks(database: Catalog): Promise<readonly FeedWarni
   }))
 }
 
+/** Set a template, which docs/operate/catalog-service.md#link-templates lists for some networks. */
+export function toTemplateCommand(network: string): string {
+  return `vitrine catalog networks set ${toShellWord(network)} --template "https://…{merchant}…{publisher}…{url}"`
+}
+
 /** Pages of a network without a template: their clicks earn nothing. */
 async function findUntrackedNetworks(database: Catalog): Promise<readonly FeedWarning[]> {
   const { rows } = await sql<{ network: string; shops: number }>`
@@ -119,8 +173,8 @@ async function findUntrackedNetworks(database: Catalog): Promise<readonly FeedWa
   )
   return rows.map(({ network, shops }) => ({
     subject: `network ${network}`,
-    message: `links of ${pluralize(shops, 'shop')} lead to the shops' own pages and earn no commission, because the network has no link template`,
-    remedy: `vitrine catalog networks set ${toShellWord(network)} --template "https://…{merchant}…{publisher}…{url}"`,
+    message: `links of ${pluralize(shops, 'shop')} lead to the shops' own pages and earn no commission, because the network has no link template; see docs/operate/catalog-service.md#link-templates`,
+    remedy: toTemplateCommand(network),
   }))
 }
 

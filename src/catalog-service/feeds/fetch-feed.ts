@@ -1,24 +1,19 @@
 import { createHash } from 'node:crypto'
 import { type FileHandle, open, readFile, stat } from 'node:fs/promises'
-import { fileURLToPath } from 'node:url'
 // oxlint-disable-next-line no-restricted-imports -- feeds are no catalog calls
-import { Agent, type Dispatcher } from 'undici'
+import type { IncomingMessage } from 'node:http'
+import { fileURLToPath } from 'node:url'
+import { parseRetryAfter } from '../../lib/response-headers.ts'
 import { type Clock, HOUR_MS, MINUTE_MS } from '../../clock.ts'
 import { FeedFetchError } from '../../errors.ts'
-import { isPublicHost } from '../../lib/public-hosts.ts'
-import { parseUrl } from '../../lib/urls.ts'
+import { type NameResolver, systemResolver } from '../../lib/public-hosts.ts'
 import { isCompressedFile } from '../import/open-feed.ts'
 import { type FeedSecrets, fillSecrets, resolveFeedAddress } from './feed-address.ts'
 import { redactInLog } from '../../config/secrets.ts'
-
-/** Redirects followed; each target is checked like the address itself. */
-const MAX_REDIRECTS = 5
+import { IDLE_CODE, type RequestHeaders, discard, requestFeed } from './feed-request.ts'
 
 /** One deadline for the whole download. A feed that needs longer is too slow for any schedule. */
 const DEADLINE_MS: number = HOUR_MS
-
-/** How long a server may send nothing. */
-const IDLE_TIMEOUT_MS: number = MINUTE_MS
 
 /** Limit on a download, which protects the disk. The reader has its own limit on the decompressed size. */
 const MAX_DOWNLOAD_BYTES: number = 16 * 1024 ** 3
@@ -39,6 +34,8 @@ export type FetchFeedOptions = Readonly<{
   clock: Clock
   signal?: AbortSignal | undefined
   maxBytes?: number | undefined
+  /** Tests replace it. */
+  resolver?: NameResolver | undefined
   onProgress?: ((receivedBytes: number) => void) | undefined
 }>
 
@@ -64,20 +61,14 @@ export async function fetchFeed(options: FetchFeedOptions): Promise<FetchedFeed 
   const onAbort = (): void => deadline.abort()
   options.signal?.addEventListener('abort', onAbort)
   if (options.signal?.aborted) deadline.abort()
-  const agent = new Agent({
-    connect: { timeout: IDLE_TIMEOUT_MS },
-    headersTimeout: IDLE_TIMEOUT_MS,
-    bodyTimeout: IDLE_TIMEOUT_MS,
-  })
   try {
     const headers = await readHeaderFile(options)
-    return await download(options, { agent, url, label, headers, signal: deadline.signal })
+    return await download(options, { url, label, headers, signal: deadline.signal })
   } catch (error) {
     throw toFetchError(error, label, { isStopped: options.signal?.aborted, isLate: deadline.signal.aborted })
   } finally {
     cancelDeadline()
     options.signal?.removeEventListener('abort', onAbort)
-    await agent.destroy()
   }
 }
 
@@ -97,15 +88,15 @@ async function fetchFile(
   return { path, label, charset: undefined, contentDigest: null, etag, lastModified: null, fetchedAtMs }
 }
 
-type RequestHeaders = Readonly<Record<string, string>>
-
 /** Read lines such as `Authorization: Bearer ${TOKEN}`. Values are secrets. */
 async function readHeaderFile({ headerFile, secrets }: FetchFeedOptions): Promise<RequestHeaders> {
   if (headerFile === null) return {}
   const text = await readFile(headerFile, 'utf8').catch((error: unknown) => {
-    throw new FeedFetchError(`the header file cannot be read (${findCode(error) ?? 'unknown reason'})`)
+    const code = findCode(error)
+    const reason = code === 'ENOENT' ? 'it does not exist' : (code ?? 'unknown reason')
+    throw new FeedFetchError(`the header file ${headerFile} cannot be read: ${reason}`)
   })
-  return parseHeaderLines(fillSecrets(text, secrets))
+  return parseHeaderLines(fillSecrets(text, secrets, { place: 'the header file' }))
 }
 
 /** Headers of the connection, and those that `fetchFeed` sets itself. */
@@ -133,7 +124,6 @@ function parseHeaderLines(text: string): RequestHeaders {
 }
 
 type Download = Readonly<{
-  agent: Agent
   url: URL
   label: string
   headers: RequestHeaders
@@ -143,21 +133,30 @@ type Download = Readonly<{
 async function download(options: FetchFeedOptions, task: Download): Promise<FetchedFeed | null> {
   const { validators, clock, path } = options
   const fetchedAtMs = clock.nowMs()
-  const response = await requestFollowingRedirects(task, validators)
-  if (response.statusCode === 304 && hasValidator(validators)) {
+  const { url, label, headers: secretHeaders, signal } = task
+  const response = await requestFeed({
+    url,
+    label,
+    headers: listHeaders(validators),
+    secretHeaders,
+    signal,
+    resolver: options.resolver ?? systemResolver,
+  })
+  const { statusCode, headers } = response
+  if (statusCode === 304 && hasValidator(validators)) {
     discard(response)
     return null
   }
-  if (response.statusCode !== 200) {
+  if (statusCode !== 200) {
     discard(response)
-    throw new FeedFetchError(`${task.label} responded with status ${response.statusCode}`)
+    throw createStatusError(response, { label, nowMs: fetchedAtMs })
   }
   const contentDigest = await storeBody(response, options, task)
-  const { etag, 'last-modified': lastModified, 'content-type': contentType } = response.headers
+  const { etag, 'last-modified': lastModified, 'content-type': contentType } = headers
   return {
     path,
     label: task.label,
-    charset: /;\s*charset="?([\w.:-]{1,40})/i.exec(toText(contentType) ?? '')?.[1],
+    charset: /;\s*charset="?([\w.:-]{1,40})/i.exec(contentType ?? '')?.[1],
     contentDigest,
     etag: toValidator(etag),
     lastModified: toValidator(lastModified),
@@ -165,83 +164,64 @@ async function download(options: FetchFeedOptions, task: Download): Promise<Fetc
   }
 }
 
+const ADVICE_BY_STATUS: ReadonlyMap<number, string> = new Map([
+  [401, ': it needs a key, in the address or a file for --header-file'],
+  [403, ': check the key, in the address or the file of --header-file'],
+  [404, ': its address may have changed (feeds set --url)'],
+  [410, ': its address may have changed (feeds set --url)'],
+])
+
+/** Too many requests, and service unavailable. */
+const STATUSES_WITH_RETRY: ReadonlySet<number> = new Set([429, 503])
+
+function createStatusError(
+  { statusCode = 0, headers }: IncomingMessage,
+  { label, nowMs }: Readonly<{ label: string; nowMs: number }>,
+): FeedFetchError {
+  const advice = ADVICE_BY_STATUS.get(statusCode) ?? ''
+  const retryAfterMs = STATUSES_WITH_RETRY.has(statusCode)
+    ? parseRetryAfter({ retryAfter: headers['retry-after'], date: headers.date, nowMs })
+    : null
+  return new FeedFetchError(`${label} responded with status ${statusCode}${advice}`, { retryAfterMs })
+}
+
 /** Without one, 304 is no valid response. */
 function hasValidator(validators: FeedValidators | null): boolean {
   return validators !== null && (validators.etag !== null || validators.lastModified !== null)
 }
 
-async function requestFollowingRedirects(
-  { agent, url: firstUrl, label, headers, signal }: Download,
-  validators: FeedValidators | null,
-): Promise<Dispatcher.ResponseData> {
-  let url = firstUrl
-  for (let redirects = 0; ; redirects += 1) {
-    const isOwnOrigin = url.origin === firstUrl.origin
-    const response = await agent.request({
-      origin: url.origin,
-      path: `${url.pathname}${url.search}`,
-      method: 'GET',
-      signal,
-      headers: {
-        accept: '*/*',
-        'accept-encoding': 'gzip',
-        'user-agent': 'vitrine',
-        ...(typeof validators?.etag === 'string' && { 'if-none-match': validators.etag }),
-        ...(typeof validators?.lastModified === 'string' && { 'if-modified-since': validators.lastModified }),
-        // Secrets are sent to the origin of the address only.
-        ...(isOwnOrigin && { ...toBasicAuthorization(firstUrl), ...headers }),
-      },
-    })
-    if (![301, 302, 303, 307, 308].includes(response.statusCode)) return response
-    discard(response)
-    if (redirects === MAX_REDIRECTS)
-      throw new FeedFetchError(`${label} redirects more than ${MAX_REDIRECTS} times`)
-    url = toRedirectTarget(url, toText(response.headers['location']), label)
+function listHeaders(validators: FeedValidators | null): RequestHeaders {
+  const { etag, lastModified } = validators ?? { etag: null, lastModified: null }
+  return {
+    accept: '*/*',
+    'accept-encoding': 'gzip',
+    'user-agent': 'vitrine',
+    ...(etag !== null && { 'if-none-match': etag }),
+    ...(lastModified !== null && { 'if-modified-since': lastModified }),
   }
 }
 
-/** @throws FeedFetchError for a target that is less safe than the address */
-export function toRedirectTarget(url: URL, location: string | undefined, label: string): URL {
-  const target = location === undefined ? undefined : parseUrl(location, url)
-  if (target === undefined || !/^https?:$/.test(target.protocol))
-    throw new FeedFetchError(`${label} redirects to something that is not a web address`)
-  if (url.protocol === 'https:' && target.protocol === 'http:')
-    throw new FeedFetchError(`${label} redirects from https to http, which is not protected against changes`)
-  if (isPublicHost(url.hostname) && !isPublicHost(target.hostname))
-    throw new FeedFetchError(`${label} redirects to a private address`)
-  return target
-}
-
-function toBasicAuthorization({ username, password }: URL): RequestHeaders {
-  if (username === '') return {}
-  const credentials = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`
-  const encoded = Buffer.from(credentials).toString('base64')
-  redactInLog(encoded)
-  return { authorization: `Basic ${encoded}` }
-}
-
 /** @throws FeedFetchError for an encoding that was not requested */
-function checkEncoding({ headers, body }: ResponseParts, label: string): void {
-  const contentEncoding = toText(headers['content-encoding'])?.trim().toLowerCase() ?? ''
+function checkEncoding(response: IncomingMessage, label: string): void {
+  const contentEncoding = response.headers['content-encoding']?.trim().toLowerCase() ?? ''
   if (['', 'identity', 'gzip', 'x-gzip'].includes(contentEncoding)) return
-  body.on('error', () => {}).destroy()
+  discard(response)
   throw new FeedFetchError(`${label} sends a content encoding that was not requested`)
 }
 
-type ResponseParts = Pick<Dispatcher.ResponseData, 'headers' | 'body'>
-
 /** Store the body, and return its SHA-256. */
 async function storeBody(
-  { headers, body }: ResponseParts,
+  response: IncomingMessage,
   { path, maxBytes = MAX_DOWNLOAD_BYTES, onProgress }: FetchFeedOptions,
   { label }: Download,
 ): Promise<string> {
-  checkEncoding({ headers, body }, label)
+  const { headers } = response
+  checkEncoding(response, label)
   const hash = createHash('sha256')
   let bytes = 0
   const file = await open(path, 'w+', 0o600)
   try {
-    for await (const chunk of body as AsyncIterable<Buffer>) {
+    for await (const chunk of response as AsyncIterable<Buffer>) {
       bytes += chunk.length
       if (bytes > maxBytes) throw new FeedFetchError(`${label} is larger than ${maxBytes} bytes`)
       hash.update(chunk)
@@ -249,7 +229,7 @@ async function storeBody(
       onProgress?.(bytes)
     }
     const isLengthKnown =
-      headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined
+      headers['content-length'] !== undefined || /\bchunked\s*$/i.test(headers['transfer-encoding'] ?? '')
     if (!isLengthKnown && bytes > 0) await checkEnd(file, bytes, label)
   } finally {
     await file.close()
@@ -276,31 +256,20 @@ async function writeFully(file: FileHandle, chunk: Buffer): Promise<void> {
     offset += (await file.write(chunk, offset, chunk.length - offset)).bytesWritten
 }
 
-function discard({ body }: Dispatcher.ResponseData): void {
-  body.on('error', () => {}).destroy()
-}
-
-function toText(header: string | string[] | undefined): string | undefined {
-  return Array.isArray(header) ? header[0] : header
-}
-
 /** A validator is sent back, so it must be a valid header; a very long one is not worth storing. */
-function toValidator(header: string | string[] | undefined): string | null {
-  const text = toText(header)
+function toValidator(text: string | undefined): string | null {
   return text !== undefined && /^[\x20-\x7e]{1,1000}$/.test(text) ? text : null
 }
 
 const REASONS_BY_CODE: ReadonlyMap<string, string> = new Map([
-  ['UND_ERR_CONNECT_TIMEOUT', 'no connection within a minute'],
-  ['UND_ERR_HEADERS_TIMEOUT', 'no response within a minute'],
-  ['UND_ERR_BODY_TIMEOUT', 'the server stopped sending'],
-  ['UND_ERR_RES_CONTENT_LENGTH_MISMATCH', 'the response is incomplete'],
-  ['UND_ERR_SOCKET', 'the connection was closed before the end'],
+  [IDLE_CODE, 'the server sent nothing for a minute'],
+  ['HPE_HEADER_OVERFLOW', 'the headers of its response are too long'],
   ['ECONNREFUSED', 'connection refused'],
-  ['ECONNRESET', 'the connection was reset'],
+  ['ECONNRESET', 'the connection was closed before the end'],
   ['ENOTFOUND', 'the host is unknown'],
   ['EAI_AGAIN', 'the host cannot be resolved now'],
   ['ENOSPC', 'the disk is full'],
+  ['EPROTO', 'the server does not speak https'],
   ['ERR_SSL_WRONG_VERSION_NUMBER', 'the server does not speak https'],
 ])
 
@@ -314,7 +283,10 @@ function toFetchError(
   if (isStopped === true) return new FeedFetchError('the run was stopped')
   if (isLate) return new FeedFetchError(`${label} was not complete within ${DEADLINE_MS / MINUTE_MS} minutes`)
   const code = findCode(error)
-  const reason = (code !== undefined && REASONS_BY_CODE.get(code)) || code || 'unknown reason'
+  const isMalformed = code?.startsWith('HPE_') === true
+  const reason =
+    REASONS_BY_CODE.get(code ?? '') ??
+    (isMalformed ? 'its server does not respond with HTTP' : (code ?? 'unknown reason'))
   return new FeedFetchError(`${label} cannot be fetched (${reason})`)
 }
 

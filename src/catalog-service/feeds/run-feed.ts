@@ -6,7 +6,8 @@ import type { Clock } from '../../clock.ts'
 import { type DatabaseAddress, serializeDatabaseAddress } from '../../config/database-address.ts'
 import { FeedFetchError, UsageError, VitrineError } from '../../errors.ts'
 import { VERSION } from '../../lib/paths.ts'
-import { type ImportProgress, type ImportSummary, importFeed, toReadSettings } from '../import/import-feed.ts'
+import { type ImportProgress, type ImportSummary, importFeed } from '../import/import-feed.ts'
+import { toReadSettings } from '../import/read-settings.ts'
 import type { CatalogStore } from '../store/catalog-store.ts'
 import {
   type FeedAttempt,
@@ -36,6 +37,8 @@ export type RunFeedOptions = Readonly<{
   /** Checked again once this process has the lease: another one may have run the feed just before. */
   isDue?: ((previous: FeedAttempt | undefined) => Promise<boolean>) | undefined
   signal?: AbortSignal | undefined
+  /** Resolves when no other run of this process imports: the catalog has one writer. */
+  waitForImport?: (() => Promise<void>) | undefined
   onDownload?: ((receivedBytes: number) => void) | undefined
   onProgress?: ((progress: ImportProgress) => void) | undefined
 }>
@@ -99,6 +102,8 @@ export async function runFeed(options: RunFeedOptions): Promise<FeedRun> {
 }
 
 function toFailure(error: unknown): FeedFailure {
+  if (error instanceof FeedFetchError)
+    return { code: error.code, message: error.message, retryAfterMs: error.retryAfterMs }
   if (error instanceof VitrineError) return { code: error.code, message: error.message }
   return { code: 'VITRINE_INTERNAL', message: 'something unexpected happened; see the log' }
 }
@@ -175,6 +180,7 @@ async function fetchAndImport(options: RunFeedOptions): Promise<FeedRun> {
       })
       return { kind: 'unchanged', feed }
     }
+    await options.waitForImport?.()
     const summary = await importFetched(options, feed, fetched)
     // The import may have created network channels.
     const newDigest = await computeSettingsDigest(store, feed)
@@ -224,7 +230,7 @@ function importFetched(
 
 /** Digest of everything but the file that determines what a run writes. */
 async function computeSettingsDigest({ reader }: CatalogStore, feed: Feed): Promise<string> {
-  const { url, headerFile, channelId, format, map, network, merchant } = feed
+  const { url, headerFile, channelId, format, map, network, merchant, currency, decimal, encoding } = feed
   const networkChannels = await reader
     .selectFrom('network_channels')
     .select(['id', 'network_id'])
@@ -232,6 +238,7 @@ async function computeSettingsDigest({ reader }: CatalogStore, feed: Feed): Prom
     .orderBy('id')
     .execute()
   // Another address may respond that it has not changed since the time of the former one.
-  const settings = [VERSION, url, headerFile, channelId, format, map, network, merchant, networkChannels]
+  const reading = [format, map, network, merchant, currency, decimal, encoding]
+  const settings = [VERSION, url, headerFile, channelId, ...reading, networkChannels]
   return hash('sha256', JSON.stringify(settings), 'base64url')
 }

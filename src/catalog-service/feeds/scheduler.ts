@@ -1,14 +1,23 @@
 import { SECOND_MS, isFuture } from '../../clock.ts'
 import { readDatabaseTime } from '../../database/lease-time.ts'
 import { describeInternalError } from '../../lib/internal-error.ts'
-import { VitrineError } from '../../errors.ts'
+import { FeedThreadError, VitrineError } from '../../errors.ts'
+import { parseUrl } from '../../lib/urls.ts'
 import type { CatalogStore } from '../store/catalog-store.ts'
-import { type FeedAttempt, computeNextRunMs, fetchFeedAttempts } from '../store/feed-attempts.ts'
+import {
+  type FeedAttempt,
+  computeNextRunMs,
+  fetchFeedAttempts,
+  finishFeedAttempt,
+} from '../store/feed-attempts.ts'
 import { type Feed, fetchFeeds, findFeedById } from '../store/feeds.ts'
 import type { FeedRun } from './run-feed.ts'
 
 /** How often the schedule is read. A feed that an operator adds runs within this time. */
 const POLL_INTERVAL_MS: number = 15 * SECOND_MS
+
+/** A slow feed delays no other; each run has a thread. */
+const MAX_PARALLEL_RUNS = 4
 
 export type SchedulerLogger = Readonly<
   Record<'info' | 'warn' | 'error', (fields: object, message: string) => void>
@@ -17,6 +26,8 @@ export type SchedulerLogger = Readonly<
 export type FeedSchedulerOptions = Readonly<{
   store: Pick<CatalogStore, 'reader' | 'usage' | 'clock'>
   logger: SchedulerLogger
+  /** Name of this process, which has the leases of its runs. */
+  owner: string
   /** Run a feed if it is still due and no other process runs it. */
   runFeed(feedId: number, signal: AbortSignal): Promise<FeedRun>
   /** Called after a successful run: offers have changed, or the time of their prices. */
@@ -24,22 +35,21 @@ export type FeedSchedulerOptions = Readonly<{
 }>
 
 export type FeedScheduler = Readonly<{
-  /** Stop the run in progress, and resolve when it has ended. */
+  /** Stop the runs in progress, and resolve when they have ended. */
   stop(): Promise<void>
 }>
 
-/** Run feeds when they are due, one after the other, until `stop`. Several processes may share a catalog. */
+/** Run feeds when they are due, several at once but one of each host, until `stop`. Several processes may share a catalog. */
 export function startFeedScheduler(options: FeedSchedulerOptions): FeedScheduler {
   const { clock } = options.store
   const stopping = new AbortController()
   const { signal } = stopping
+  const runs = createRuns((feed) => runAndLog(options, feed, signal), signal)
   let isFailing = false
-  const runDueFeeds = async (): Promise<void> => {
+  const startDueFeeds = async (): Promise<void> => {
     try {
-      for (const feed of await findDueFeeds(options.store)) {
-        if (signal.aborted) return
-        await runAndLog(options, feed, signal)
-      }
+      const feeds = await findDueFeeds(options.store)
+      runs.start(feeds)
       isFailing = false
     } catch (error) {
       // The database is unavailable: log it once, and try again.
@@ -49,9 +59,10 @@ export function startFeedScheduler(options: FeedSchedulerOptions): FeedScheduler
   }
   const loop = async (): Promise<void> => {
     while (!signal.aborted) {
-      await runDueFeeds()
+      await startDueFeeds()
       await clock.wait(POLL_INTERVAL_MS, signal)
     }
+    await runs.waitForEnd()
   }
   const ended = loop()
   return {
@@ -60,6 +71,44 @@ export function startFeedScheduler(options: FeedSchedulerOptions): FeedScheduler
       return ended
     },
   }
+}
+
+/** Runs feeds as far as there is room. Those that wait start as soon as another run ends. None starts after `signal`. */
+function createRuns(run: (feed: Feed) => Promise<void>, signal: AbortSignal) {
+  /** Hosts by running feed. */
+  const running = new Map<number, string>()
+  const ended = new Set<Promise<void>>()
+  let waiting: readonly Feed[] = []
+  const isFree = (feed: Feed): boolean =>
+    !running.has(feed.id) && ![...running.values()].includes(toHostName(feed))
+  const startNext = (): void => {
+    while (running.size < MAX_PARALLEL_RUNS && !signal.aborted) {
+      const next = waiting.find(isFree)
+      if (next === undefined) return
+      waiting = waiting.filter((feed) => feed !== next)
+      running.set(next.id, toHostName(next))
+      const end = run(next).finally(() => {
+        running.delete(next.id)
+        ended.delete(end)
+        startNext()
+      })
+      ended.add(end)
+    }
+  }
+  return {
+    start(feeds: readonly Feed[]): void {
+      waiting = feeds
+      startNext()
+    },
+    async waitForEnd(): Promise<void> {
+      await Promise.all(ended)
+    },
+  }
+}
+
+/** Name the host of a feed. A secret that stands for a whole address, and a file, are hosts of their own. */
+function toHostName({ id, url }: Feed): string {
+  return (url !== null && parseUrl(url)?.host) || `feed ${id}`
 }
 
 /** Return the feeds that are due, the one that waits longest first. */
@@ -98,7 +147,7 @@ function isDue(feed: Feed, attempt: FeedAttempt | undefined, nowMs: number): boo
 }
 
 async function runAndLog(
-  { logger, store, runFeed, onRun }: FeedSchedulerOptions,
+  { logger, store, owner, runFeed, onRun }: FeedSchedulerOptions,
   { id, name: feed }: Feed,
   signal: AbortSignal,
 ): Promise<void> {
@@ -110,16 +159,27 @@ async function runAndLog(
     // The time of the prices changes in any case.
     onRun?.()
     if (run.kind === 'unchanged') return logger.info({ feed, durationMs }, 'feed has not changed')
-    const { products, offers, removedOffers, rejected, leftOutPictures, rejectsPath } = run.summary
+    const { products, offers, removedOffers, rejected, leftOutPictures, rejectsPath, guessedEncoding } =
+      run.summary
     const counts = { products, offers, removedOffers, rejected, leftOutPictures }
     logger.info(
-      { feed, ...counts, ...(rejectsPath !== null && { rejectsPath }), durationMs },
+      {
+        feed,
+        ...counts,
+        ...(rejectsPath !== null && { rejectsPath }),
+        ...(guessedEncoding !== null && { guessedEncoding }),
+        durationMs,
+      },
       'feed imported',
     )
   } catch (error) {
     if (signal.aborted) return
     const code = error instanceof VitrineError ? error.code : 'VITRINE_INTERNAL'
-    logger.warn({ feed, code, reason: describeError(error) }, 'feed run failed')
+    const reason = describeError(error)
+    logger.warn({ feed, code, reason }, 'feed run failed')
+    // The thread could not record how it ended.
+    if (error instanceof FeedThreadError)
+      await finishFeedAttempt(store, id, { owner, failure: { code, message: reason } }).catch(() => {})
   }
 }
 

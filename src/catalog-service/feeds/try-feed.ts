@@ -1,9 +1,9 @@
 import { ImportError } from '../../errors.ts'
 import type { FeedProduct, Reject } from '../import/feed-row.ts'
 import { parseFeedFormat } from '../import/formats.ts'
-import { toReaderOptions } from '../import/import-feed.ts'
 import { openFeed } from '../import/open-feed.ts'
 import { readFeed } from '../import/read-feed.ts'
+import { toReaderOptions } from '../import/read-settings.ts'
 
 /** Rows, shops and reasons that a trial lists. */
 const MAX_EXAMPLES = 5
@@ -19,11 +19,18 @@ type Count = Readonly<{ name: string; count: number }>
 /** What an import of a feed would bring. */
 export type FeedTrial = Readonly<{
   format: string
+  /** Which of several layouts of the format it is. */
+  layout: string | undefined
   encoding: string
+  isEncodingGuessed: boolean
   rows: number
   /** Rows with at least one usable offer. */
   usable: number
   withoutGtin: number
+  /** Whether any offer has a tracking link. */
+  hasTrackingLinks: boolean
+  /** Columns or paths in which the format expects one. */
+  trackingColumns: readonly string[]
   rejected: number
   /** Offers by shop and by currency, most first. */
   shops: readonly Count[]
@@ -41,12 +48,16 @@ export type TryFeedOptions = Readonly<{
   map?: string | undefined
   network?: string | undefined
   merchant?: string | undefined
+  currency?: string | undefined
+  decimal?: '.' | ',' | undefined
+  encoding?: string | undefined
   signal?: AbortSignal | undefined
 }>
 
 /** Read a feed to its end without writing anything. @throws ImportError when it cannot be read */
 export async function tryFeed(options: TryFeedOptions): Promise<FeedTrial> {
-  const { path, label, charset, format, map, network, merchant, signal } = options
+  const { path, label, charset, format, map, network, merchant, currency, decimal, encoding, signal } =
+    options
   const feed = await openFeed(path, label)
   try {
     const source = await readFeed({
@@ -54,6 +65,9 @@ export async function tryFeed(options: TryFeedOptions): Promise<FeedTrial> {
         map,
         network,
         merchant,
+        currency,
+        decimal,
+        encoding,
         format: format === undefined ? undefined : parseFeedFormat(format),
       }),
       file: label,
@@ -65,7 +79,8 @@ export async function tryFeed(options: TryFeedOptions): Promise<FeedTrial> {
       if (signal?.aborted) throw new ImportError('the trial was stopped')
       for (const row of batch) trial.add(row.row, row.parse())
     }
-    return { format: source.format, encoding: source.encoding, ...trial.finish() }
+    const { batches: _, encoding: usedEncoding, ...found } = source
+    return { ...found, encoding: usedEncoding, ...trial.finish() }
   } finally {
     await feed.close()
   }
@@ -73,6 +88,7 @@ export async function tryFeed(options: TryFeedOptions): Promise<FeedTrial> {
 
 function createTrial() {
   let [rows, usable, withoutGtin, rejected] = [0, 0, 0, 0]
+  let hasTrackingLinks = false
   const shops = new Map<string, number>()
   const currencies = new Map<string, number>()
   const examples: (FeedProduct & Readonly<{ row: number }>)[] = []
@@ -89,7 +105,8 @@ function createTrial() {
       for (const reject of rejects) countReason(reasons, reject)
       if (product === undefined) return
       usable += 1
-      for (const { merchant, currency } of product.offers) {
+      for (const { merchant, currency, link } of product.offers) {
+        hasTrackingLinks ||= link === 'tracked'
         increment(shops, merchant)
         increment(currencies, currency)
       }
@@ -99,6 +116,7 @@ function createTrial() {
       rows,
       usable,
       withoutGtin,
+      hasTrackingLinks,
       rejected,
       examples,
       shops: listLargest(shops),
@@ -110,10 +128,14 @@ function createTrial() {
           reason,
           count,
           row: first.row,
-          raw: first.raw.replace(/\s+/g, ' ').slice(0, MAX_RAW_CHARACTERS),
+          raw: shorten(first.raw.replace(/\s+/g, ' ')),
         })),
     }),
   }
+}
+
+function shorten(raw: string): string {
+  return raw.length > MAX_RAW_CHARACTERS ? `${raw.slice(0, MAX_RAW_CHARACTERS)}…` : raw
 }
 
 /** Fields whose reject means that a row has no valid GTIN. */

@@ -1,4 +1,5 @@
 import { toAvailability, toAwinAvailability } from './availability.ts'
+import { normalizeCondition } from './condition.ts'
 import type { FeedMap, FieldName, FieldValue } from './feed-map.ts'
 import { FIELD_NAMES } from './feed-map.ts'
 import { type SourceRow, toColumnName } from './feed-row.ts'
@@ -12,10 +13,17 @@ export type ColumnMap = Readonly<{
   fields: Readonly<Record<FieldName, FieldSource>>
   /** Decimal sign of prices; `undefined`: detected for each price. */
   decimal: FeedMap['decimal']
+  /** Currency of prices that name none; `''`: there must be one. */
+  currency: string
+  /** Words of the condition that mean new here, normalized. */
+  newConditions: ReadonlySet<string>
   readAvailability(row: SourceRow): string
 }>
 
-export function toColumnMap(map: FeedMap, format: string): ColumnMap {
+/** How to read values that a feed leaves open. They replace those of a map. */
+export type ValueSettings = Readonly<{ decimal?: FeedMap['decimal']; currency?: string | undefined }>
+
+export function toColumnMap(map: FeedMap, format: string, settings: ValueSettings = {}): ColumnMap {
   const toKey = { table: toColumnName, xml: toXmlKey, json: (path: string) => path }[map.format]
   const fields = Object.fromEntries(
     FIELD_NAMES.map((name) => [name, toFieldSource(map.fields[name] ?? [], toKey)]),
@@ -24,7 +32,13 @@ export function toColumnMap(map: FeedMap, format: string): ColumnMap {
     format === 'awin-csv'
       ? toAwinAvailability
       : (row: SourceRow) => toAvailability(readSource(row, fields.availability))
-  return { fields, decimal: map.decimal, readAvailability }
+  return {
+    fields,
+    decimal: settings.decimal ?? map.decimal,
+    currency: settings.currency ?? '',
+    newConditions: new Set(map.newConditions?.map(normalizeCondition)),
+    readAvailability,
+  }
 }
 
 function toFieldSource(value: FieldValue, toKey: (path: string) => string): FieldSource {

@@ -1,14 +1,15 @@
+import { isAscii, isUtf8 } from 'node:buffer'
 import iconv from 'iconv-lite'
-import { ImportError } from '../../errors.ts'
+import { guessEncoding } from './guess-encoding.ts'
 import type { FeedHead } from './open-feed.ts'
 
 /** Labels that mean windows-1252 in practice, ISO-8859-1 too (WHATWG Encoding). */
-const WINDOWS_1252_LABELS = /^(?:iso-?8859-?1|latin-?1|windows-?1252|cp-?1252|us-ascii|ascii)$/
+const WINDOWS_1252_LABELS = /^(?:iso-?8859-?1|latin-?1|iso-ir-100|l1|windows-?1252|cp-?1252|us-ascii|ascii)$/
 
 const DECLARATION_BYTES = 200
 
 export type EncodingHints = Readonly<{
-  /** Of the column map. */
+  /** Of the command or the column map. */
   encoding: string | undefined
   /** Of the HTTP response. */
   charset: string | undefined
@@ -26,42 +27,89 @@ export function findEncoding(label: string): string | undefined {
   }
 }
 
+/** `isGuessed`: by the letters of its texts; a person should look at them. */
+export type ChosenEncoding = Readonly<{ encoding: string; isGuessed: boolean }>
+
 /**
- * Choose the encoding of a feed: byte order mark, column map, XML declaration, HTTP response, else UTF-8. A table or JSON that
- * declares none and is not UTF-8 is windows-1252.
- * @throws ImportError for an unknown encoding.
+ * Choose the encoding of a feed: byte order mark, command or column map, XML declaration, HTTP response, else UTF-8. Bytes that are
+ * UTF-8 overrule a declaration, because other text is hardly ever valid UTF-8. An unknown label is ignored. Without a label, and with
+ * one that servers add by default, what is not UTF-8 is recognised by its letters.
  */
-export function chooseEncoding(head: Buffer, file: string, hints: EncodingHints): string {
+export function chooseEncoding(head: Buffer, hints: EncodingHints): ChosenEncoding {
   const marked = findMarkedEncoding(head)
-  if (marked !== undefined) return marked
-  const label = hints.encoding ?? findDeclaredEncoding(head) ?? hints.charset
-  if (label === undefined) return isWindows1252(head) ? 'windows-1252' : 'utf-8'
-  const encoding = findEncoding(label)
-  if (encoding === undefined) throw new ImportError(`${file} has the unsupported encoding ${label}`)
-  return encoding
+  if (marked !== undefined) return { encoding: marked, isGuessed: false }
+  const labels = [hints.encoding, findDeclaredEncoding(head), hints.charset]
+  const [chosen, ...others] = labels.map((label) => findUsableEncoding(label, head))
+  if (chosen !== undefined) return { encoding: chosen, isGuessed: false }
+  const declared = others.find((known) => known !== undefined)
+  if (isUtf8Text(head, declared)) return { encoding: 'utf-8', isGuessed: false }
+  if (declared !== undefined && !UNRELIABLE_LABELS.has(declared))
+    return { encoding: declared, isGuessed: false }
+  const encoding = guessEncoding(head)
+  return { encoding, isGuessed: encoding !== declared }
 }
 
-/** Detect the encoding by the byte order mark, or UTF-16 by the first `<` of an XML file. */
+/** What servers and programs declare without being asked. */
+const UNRELIABLE_LABELS: ReadonlySet<string> = new Set(['utf-8', 'windows-1252'])
+
+/** Detect the encoding by the byte order mark, or UTF-16 by the zeros of its ASCII characters. */
 function findMarkedEncoding(head: Buffer): string | undefined {
   const firstBytes = head.subarray(0, 3).toString('hex')
   if (firstBytes === 'efbbbf') return 'utf-8'
-  if (/^(?:fffe|3c00)/.test(firstBytes)) return 'utf-16le'
-  return /^(?:feff|003c)/.test(firstBytes) ? 'utf-16be' : undefined
+  if (firstBytes.startsWith('fffe')) return 'utf-16le'
+  return firstBytes.startsWith('feff') ? 'utf-16be' : findUtf16(head.subarray(0, UTF_16_HEAD_BYTES))
+}
+
+/** A file without a zero is not UTF-16, whatever it declares. */
+function findUsableEncoding(label: string | undefined, head: Buffer): string | undefined {
+  const encoding = label === undefined ? undefined : findEncoding(label)
+  return encoding?.startsWith('utf-16') === true && !head.includes(0) ? undefined : encoding
+}
+
+const UTF_16_HEAD_BYTES = 1_000
+
+/** One in so many zeros may belong to another character, such as an ideographic space. */
+const MAX_OTHER_ZEROS = 10
+
+/** Names of columns and elements are ASCII: in UTF-16, every other byte of them is zero. Other texts have no zeros. */
+function findUtf16(head: Buffer): string | undefined {
+  const zeros = [0, 0]
+  for (const [index, byte] of head.entries()) if (byte === 0) zeros[index % 2] = (zeros[index % 2] ?? 0) + 1
+  const [even = 0, odd = 0] = zeros
+  const minCount = head.length / 4
+  if (odd > minCount && even < odd / MAX_OTHER_ZEROS) return 'utf-16le'
+  return even > minCount && odd < even / MAX_OTHER_ZEROS ? 'utf-16be' : undefined
 }
 
 /** Find the encoding of an XML declaration (XML 1.0, appendix F). If it is readable as single bytes, it cannot be UTF-16. */
 function findDeclaredEncoding(head: Buffer): string | undefined {
   const declaration = head.subarray(0, DECLARATION_BYTES).toString('latin1')
-  const declared = /^<\?xml[^>]*\sencoding\s*=\s*["']([\w.:-]+)["']/.exec(declaration)?.[1]
+  const declared = /^\s*<\?xml[^>]*\sencoding\s*=\s*["']([\w.:-]+)["']/.exec(declaration)?.[1]
   return declared !== undefined && /^utf-?16/i.test(declared) ? 'utf-8' : declared
 }
 
-/** More invalid bytes than characters of UTF-8 beyond ASCII. A few invalid bytes in UTF-8 are damage: they reject their rows. */
-function isWindows1252(head: Buffer): boolean {
-  const text = new TextDecoder().decode(head, { stream: true })
-  const invalidCount = text.match(/\ufffd/g)?.length ?? 0
-  if (invalidCount === 0 || /^\s*</.test(text)) return false
-  return invalidCount > (text.match(/[^\p{ASCII}\ufffd]/gu)?.length ?? 0)
+/** In text with several bytes a character, one or two characters may look like UTF-8 by chance. */
+const MIN_UTF8_CHARACTERS = 3
+
+/** Damage rejects its rows. A file that is damaged more often than this is not declared correctly. */
+const MAX_DAMAGED_BYTES = 10
+
+/** Whether the text is UTF-8, perhaps with damage. `declared`: the encoding that the file or its server names. */
+function isUtf8Text(head: Buffer, declared: string | undefined): boolean {
+  const complete = head.subarray(0, head.length - countCutBytes(head))
+  const { valid, invalid } = countUtf8(complete)
+  if (declared === 'utf-8') return valid > 0 || invalid <= MAX_DAMAGED_BYTES
+  if (declared === undefined) return invalid <= 2 * valid
+  const isSingleByte = declared.startsWith('windows-') || declared.startsWith('iso-8859-')
+  return isSingleByte ? valid > 0 && invalid * 10 <= valid : invalid === 0 && valid >= MIN_UTF8_CHARACTERS
+}
+
+/** Count the characters beyond ASCII of a text in UTF-8, and the bytes that are none. */
+function countUtf8(bytes: Buffer): Readonly<{ valid: number; invalid: number }> {
+  if (isAscii(bytes)) return { valid: 0, invalid: 0 }
+  const text = new TextDecoder().decode(bytes)
+  const invalid = text.match(/\ufffd/g)?.length ?? 0
+  return { valid: text.match(/[^\p{ASCII}\ufffd]/gu)?.length ?? 0, invalid }
 }
 
 /** Decode the first bytes for the detection of the format. */
@@ -70,14 +118,17 @@ export function decodeHead(head: Buffer, encoding: string): string {
   return new TextDecoder(encoding).decode(head, { stream: true })
 }
 
+/** Is never part of UTF-8. */
+const INVALID: Buffer = Buffer.from([0xff])
+
 /**
- * Convert a feed to UTF-8 without a byte order mark. Invalid UTF-8 is passed on, so that each bad row can be rejected alone.
+ * Convert a feed to UTF-8 without a byte order mark. Invalid bytes stay invalid, so that each bad row can be rejected alone.
  * @yields the chunks of the file
- * @throws ImportError while reading, when the file is not valid in another encoding.
  */
-export async function* toUtf8(feed: FeedHead, file: string, encoding: string): AsyncGenerator<Buffer> {
+export async function* toUtf8(feed: FeedHead, encoding: string): AsyncGenerator<Buffer> {
   if (encoding !== 'utf-8') {
-    for await (const text of decodeText(feed, file, encoding)) yield Buffer.from(text)
+    for await (const text of decodeText(feed, encoding))
+      yield text.includes(UNDECODED) ? encodeWithInvalid(text) : Buffer.from(text)
     return
   }
   let bomBytes = feed.head.subarray(0, 3).toString('hex') === 'efbbbf' ? 3 : 0
@@ -88,34 +139,72 @@ export async function* toUtf8(feed: FeedHead, file: string, encoding: string): A
   }
 }
 
-/**
- * @yields the text of each chunk
- * @throws ImportError while reading, when the file is not valid in this encoding.
- */
-export async function* decodeText(feed: FeedHead, file: string, encoding: string): AsyncGenerator<string> {
-  const decode = createDecoder(encoding)
-  let readBytes = 0
-  let location = ''
-  try {
-    for await (const chunk of feed.chunks) {
-      location = `bytes ${readBytes + 1} to ${readBytes + chunk.length}`
-      yield decode(chunk)
-      readBytes += chunk.length
-    }
-    location = 'its last bytes'
-    yield decode(undefined)
-  } catch (error) {
-    if (error instanceof ImportError) throw error
-    throw new ImportError(`${file} is not valid ${encoding.toUpperCase()}: see ${location}`, {
-      cause: error,
-    })
+function encodeWithInvalid(text: string): Buffer {
+  const pieces = text.split(UNDECODED).flatMap((piece) => [INVALID, Buffer.from(piece)])
+  return Buffer.concat(pieces.slice(1))
+}
+
+/** Stands for bytes that cannot be decoded: the last private-use character, which texts do not contain. */
+export const UNDECODED = '\u{10fffd}'
+
+/** @yields the text of each chunk, with `UNDECODED` for bytes that are not valid in this encoding */
+export async function* decodeText({ chunks }: FeedHead, encoding: string): AsyncGenerator<string> {
+  const decode = encoding === 'utf-8' ? createUtf8Decoder() : createDecoder(encoding)
+  for await (const chunk of chunks) yield decode(chunk)
+  yield decode(undefined)
+}
+
+type Decoder = (bytes: Buffer | undefined) => string
+
+/** Create a streaming decoder; `undefined` ends the stream. */
+function createDecoder(encoding: string): Decoder {
+  if (encoding === 'windows-1252')
+    return (bytes) => (bytes === undefined ? '' : iconv.decode(bytes, 'windows-1252'))
+  const decoder = new TextDecoder(encoding)
+  return (bytes) => {
+    const text = bytes === undefined ? decoder.decode() : decoder.decode(bytes, { stream: true })
+    return text.includes(REPLACEMENT) ? text.replaceAll(REPLACEMENT, UNDECODED) : text
   }
 }
 
-/** Create a streaming decoder; `undefined` ends the stream. It throws on invalid bytes. */
-function createDecoder(encoding: string): (bytes: Buffer | undefined) => string {
-  if (encoding === 'windows-1252')
-    return (bytes) => (bytes === undefined ? '' : iconv.decode(bytes, 'windows-1252'))
-  const decoder = new TextDecoder(encoding, { fatal: true })
-  return (bytes) => (bytes === undefined ? decoder.decode() : decoder.decode(bytes, { stream: true }))
+const REPLACEMENT = '\ufffd'
+const UTF8_MARK: Buffer = Buffer.from('\ufeff')
+
+function createUtf8Decoder(): Decoder {
+  let rest: Buffer = Buffer.alloc(0)
+  let isBegun = false
+  return (bytes) => {
+    const joined = rest.length === 0 ? (bytes ?? rest) : Buffer.concat([rest, bytes ?? Buffer.alloc(0)])
+    const end = bytes === undefined ? joined.length : joined.length - countCutBytes(joined)
+    rest = joined.subarray(end)
+    const start = !isBegun && joined.subarray(0, UTF8_MARK.length).equals(UTF8_MARK) ? UTF8_MARK.length : 0
+    isBegun ||= end > 0
+    return decodeUtf8(joined.subarray(start, end))
+  }
+}
+
+/** Count the bytes of a character that the end of the text cuts. */
+function countCutBytes(bytes: Buffer): number {
+  for (let count = 1; count <= Math.min(3, bytes.length); count += 1) {
+    const byte = bytes[bytes.length - count] ?? 0
+    if (byte < 0x80) return 0
+    if (byte < 0xc0) continue
+    const characterBytes = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2
+    return characterBytes > count ? count : 0
+  }
+  return 0
+}
+
+/** Decode each piece of a damaged text on its own: only there, a replacement character stands for undecoded bytes. */
+function decodeUtf8(bytes: Buffer): string {
+  // Faster than `toString` for text beyond ASCII.
+  if (isUtf8(bytes)) return new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes)
+  let text = ''
+  for (let start = 0; start < bytes.length;) {
+    const next = bytes.indexOf('<', start + 1)
+    const piece = bytes.subarray(start, next === -1 ? bytes.length : next)
+    text += isUtf8(piece) ? piece.toString() : piece.toString().replaceAll(REPLACEMENT, UNDECODED)
+    start += piece.length
+  }
+  return text
 }

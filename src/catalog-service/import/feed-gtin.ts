@@ -16,12 +16,12 @@ const SCIENTIFIC_NOTATION = /^\d+(?:[.,]\d+)?e\+?\d+$/i
 
 const INVALID_CHECK_DIGIT = 'the check digit is wrong'
 
-/** Remove separators between the digits, and what spreadsheets add: `'95…`, `="95…"`, `95….0`. */
+/** Remove separators between the digits, and what spreadsheets add: `'95…`, `="95…"`, `95….00`. */
 export function cleanCode(text: string): string {
   return text
     .replace(SEPARATORS, '')
     .replace(/^(?:'|="([^"]*)"$)/, '$1')
-    .replace(/^(\d{8,14})\.0$/, '$1')
+    .replace(/^(\d{8,14})\.0+$/, '$1')
 }
 
 /** Parse a code from `cleanCode` into a padded GTIN. Return a reason for people when it is invalid. */

@@ -50,12 +50,19 @@ export type FeedMap = Readonly<{
   columns?: readonly string[] | undefined
   encoding?: string | undefined
   decimal?: '.' | ',' | undefined
+  /** Words of the condition that mean new, besides those that Vitrine knows. */
+  newConditions?: readonly string[] | undefined
   /** The repeated XML element, or a list of them; the JSON array (absent: an array or JSON lines). */
   items?: string | readonly string[] | undefined
   /** A repeated element or array within an item: each gives an offer. */
   offers?: string | undefined
   fields: Readonly<Partial<Record<FieldName, FieldValue>>>
 }>
+
+/** Changes to the map of a format: its other fields stay. */
+export type FeedMapChanges = Readonly<{ format?: undefined }> &
+  Pick<FeedMap, 'encoding' | 'decimal' | 'newConditions'> &
+  Readonly<{ fields?: FeedMap['fields'] | undefined }>
 
 /** Limits the work per row. */
 const MAX_ALTERNATIVES = 50
@@ -87,6 +94,7 @@ function createFieldsSchema(pathSchema: typeof textSchema) {
 const commonShape = {
   encoding: textSchema.refine((label) => findEncoding(label) !== undefined).optional(),
   decimal: literal(['.', ',']).optional(),
+  newConditions: array(textSchema).min(1).max(MAX_ALTERNATIVES).optional(),
 }
 
 const SHAPES = {
@@ -119,15 +127,21 @@ const feedMapSchema = discriminatedUnion('format', [
   strictObject(SHAPES.xml),
 ])
 
+/** The format is not known yet, so that paths are checked when the feed is read. */
+const CHANGES_SHAPE = { ...commonShape, fields: createFieldsSchema(textSchema).optional() }
+
+const changesSchema = strictObject(CHANGES_SHAPE)
+
 const formatSchema = object({ format: literal(['table', 'json', 'xml']) })
 
 /** What each key accepts, for messages. */
 const ACCEPTED: ReadonlyMap<string, string> = new Map([
-  ['format', '"table", "json" or "xml"'],
+  ['format', '"table", "json" or "xml"; a map without it changes the detected format'],
   ['delimiter', '",", ";", "|" or "\\t"'],
   ['columns', 'a list of column names'],
   ['encoding', 'the name of an encoding, such as "windows-1252"'],
   ['decimal', '"." or ","'],
+  ['newConditions', 'a list of words in the column of the condition that mean new'],
   ['items', 'a path, such as "products/product" in XML or "data.items" in JSON'],
   ['offers', 'a path within an item'],
   ['fields', `an object with ${FIELD_NAMES.join(', ')}`],
@@ -136,7 +150,19 @@ const ACCEPTED: ReadonlyMap<string, string> = new Map([
 const ACCEPTED_FIELD = 'a column or path, a list of them, or {"value": "…"}'
 
 /** @throws UsageError that names the wrong key and what it accepts. */
-export function parseFeedMap(json: unknown): FeedMap {
+export function parseFeedMap(json: unknown): FeedMap | FeedMapChanges {
+  const isWhole = typeof json === 'object' && json !== null && 'format' in json
+  return isWhole ? parseWholeMap(json) : parseChanges(json)
+}
+
+function parseChanges(json: unknown): FeedMapChanges {
+  const parsed = changesSchema.safeParse(json)
+  if (!parsed.success) throw new UsageError(describeIssue(parsed.error.issues[0], json))
+  if (Object.keys(parsed.data).length === 0) throw new UsageError('the column map is empty')
+  return parsed.data
+}
+
+function parseWholeMap(json: unknown): FeedMap {
   const parsed = feedMapSchema.safeParse(json)
   if (!parsed.success) throw new UsageError(describeIssue(parsed.error.issues[0], json))
   const map = parsed.data as FeedMap
@@ -159,8 +185,9 @@ function describeIssue(issue: core.$ZodIssue | undefined, json: unknown): string
 }
 
 function describeUnknownKey(path: readonly string[], json: unknown): string {
-  const { format } = formatSchema.safeParse(json).data ?? { format: 'table' }
+  const { format } = formatSchema.safeParse(json).data ?? {}
+  const shape = format === undefined ? { format, ...CHANGES_SHAPE } : SHAPES[format]
   const isField = path[0] === 'fields' && path.length === 2
-  const accepted = path.length > 2 ? ['value'] : isField ? FIELD_NAMES : Object.keys(SHAPES[format])
+  const accepted = path.length > 2 ? ['value'] : isField ? FIELD_NAMES : Object.keys(shape)
   return `the column map has the unknown key "${path.join('.')}"; it accepts ${accepted.join(', ')}`
 }

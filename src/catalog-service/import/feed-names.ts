@@ -3,7 +3,7 @@ import { UsageError } from '../../errors.ts'
 import { type Feed, findFeed } from '../store/feeds.ts'
 import type { Catalog } from '../store/schema.ts'
 
-const FEED_NAME = /^[a-z0-9][a-z0-9._-]{0,63}$/i
+export const FEED_NAME: RegExp = /^[a-z0-9][a-z0-9._-]{0,63}$/i
 
 const FEED_NAME_RULE =
   'a name of a feed has at most 64 letters, digits, dots, hyphens and underscores, and begins with a letter or digit'

@@ -1,4 +1,5 @@
 import { isPrice } from '../../offers/money.ts'
+import { simplifyDecimals } from './decimals.ts'
 
 /** A price as the catalog stores it: decimal text and a code of three upper-case letters. */
 export type FeedPrice = Readonly<{ amount: string; currency: string }>
@@ -32,7 +33,8 @@ export function isPriceMissing(text: string): boolean {
 }
 
 export function describeMissingPrice(text: string): string {
-  return text.trim() === '' ? 'there is no price' : 'the price is zero'
+  if (text.trim() === '') return 'there is no price'
+  return /\d/.test(text) ? 'the price is zero' : 'there is no amount'
 }
 
 /** The same when the decimal sign is known. */
@@ -41,29 +43,79 @@ const PATTERNS_BY_DECIMAL = {
   ',': [/^(\d+|[1-9]\d{0,2}(?:[. '’]\d{3})+)(?:,(\d{1,4}))?$/],
 } as const
 
+/** `currency`: of prices that name none. Without `decimal`, a number that may have thousands or decimals is invalid. */
+export type PriceSettings = Readonly<{ currency?: string; decimal?: '.' | ',' | undefined }>
+
 /**
- * Parse `15.00 USD`, `USD 15.00` or a number with `columnCurrency`, without rounding. Without `decimal`, a number that may have
- * thousands or decimals is invalid. Return the reason when invalid.
+ * Parse `15.00 USD`, `USD 15.00` or a number with `columnCurrency`. Nothing is rounded but the noise of floating-point numbers.
+ * Return the reason when invalid.
  */
 export function parseFeedPrice(
   text: string,
   columnCurrency: string,
-  decimal?: keyof typeof PATTERNS_BY_DECIMAL,
+  { currency: defaultCurrency = '', decimal }: PriceSettings = {},
 ): FeedPrice | string {
   if (text.length > MAX_CHARACTERS) return INVALID_PRICE
   const column = columnCurrency.trim()
   // Check it first, because a reason below may quote it: a cell may contain anything.
   if (!/^(?:[a-z]{3})?$/i.test(column)) return INVALID_CURRENCY
-  const plain = text.replace(/\s+/g, ' ').trim()
-  if (/\p{Sc}/u.test(plain)) return 'the currency is a symbol, not a code of three letters'
-  const [, before, number, after] = PRICE_PATTERN.exec(plain) ?? []
+  return parsePlainPrice(text.replace(/\s+/g, ' ').trim(), column, { currency: defaultCurrency, decimal })
+}
+
+function parsePlainPrice(
+  plain: string,
+  column: string,
+  { currency: defaultCurrency, decimal }: Required<PriceSettings>,
+): FeedPrice | string {
+  const known = column === '' ? defaultCurrency : column
+  const text = known === '' ? plain : removeSymbol(plain, known)
+  if (/\p{Sc}/u.test(text)) return SYMBOL_REASON
+  const [, before, number, after] = PRICE_PATTERN.exec(text) ?? []
   if (number === undefined) return INVALID_PRICE
-  const codes = new Set([before, after, column].filter(Boolean).map((code) => (code ?? '').toUpperCase()))
-  const [currency] = codes
-  if (currency === undefined) return 'there is no currency'
+  const codes = listCurrencies(before, after, column)
   if (codes.size > 1) return `names two currencies, ${[...codes].join(' and ')}`
-  if (decimal !== undefined) return toPrice(number, currency, PATTERNS_BY_DECIMAL[decimal])
-  if (isAmbiguous(number, currency)) return `${number} is ambiguous: thousands or decimals`
+  const [currency = defaultCurrency] = codes
+  if (currency === '') return 'there is no currency: set one with --currency'
+  return parseAmount(simplifyDecimals(number), currency, decimal)
+}
+
+const SYMBOL_REASON = 'the currency is a symbol, which several have: set the currency with --currency'
+
+/** Symbols that only one currency has. */
+const CURRENCIES_BY_SYMBOL: ReadonlyMap<string, string> = new Map([
+  ['€', 'EUR'],
+  ['₹', 'INR'],
+  ['₺', 'TRY'],
+  ['₽', 'RUB'],
+  ['₴', 'UAH'],
+  ['₪', 'ILS'],
+  ['₩', 'KRW'],
+])
+
+/** Remove a symbol when the currency is known from elsewhere, and may be meant by it. */
+function removeSymbol(text: string, currency: string): string {
+  const [symbol] = /\p{Sc}/u.exec(text) ?? []
+  if (symbol === undefined) return text
+  const own = CURRENCIES_BY_SYMBOL.get(symbol)
+  return own === undefined || own === currency.toUpperCase() ? text.replace(symbol, '').trim() : text
+}
+
+function listCurrencies(...codes: readonly (string | undefined)[]): ReadonlySet<string> {
+  return new Set(codes.flatMap((code) => (code === undefined || code === '' ? [] : [code.toUpperCase()])))
+}
+
+function parseAmount(
+  number: string,
+  currency: string,
+  decimal: PriceSettings['decimal'],
+): FeedPrice | string {
+  if (decimal !== undefined) {
+    const price = toPrice(number, currency, PATTERNS_BY_DECIMAL[decimal])
+    const isOther =
+      typeof price === 'string' && typeof toPrice(number, currency, NUMBER_PATTERNS) === 'object'
+    return isOther ? `${number} contradicts the decimal sign "${decimal}" that is set with --decimal` : price
+  }
+  if (isAmbiguous(number, currency)) return `${number} is ambiguous, thousands or decimals: set --decimal`
   return toPrice(number, currency, NUMBER_PATTERNS)
 }
 

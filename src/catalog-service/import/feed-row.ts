@@ -97,14 +97,16 @@ export function computeDigest(salt: string, content: string | Buffer): string {
   return salt + hash('sha256', content, 'base64url').slice(0, DIGEST_CHARACTERS)
 }
 
-/** Normalize the name of a column or element: `g:image link`, `Image_Link` and ` IMAGE LINK ` give `image_link`. */
+/** Normalize the name of a column or element: `g:image link`, `Image-Link` and ` IMAGE_LINK ` give `image_link`. */
 export function toColumnName(text: string): string {
+  // Most names are normalized, and each element of XML has one.
+  if (/^[a-z\d]+(?:_[a-z\d]+)*$/.test(text)) return text
   return text
     .trim()
     .toLowerCase()
     .replace(/^g:/, '')
     .trim()
-    .replace(/[\s_]+/g, '_')
+    .replace(/[\s_-]+/g, '_')
 }
 
 /** Limits the rejects file: a row of 8 MB can have a great many faulty offers. */

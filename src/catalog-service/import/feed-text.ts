@@ -76,11 +76,15 @@ function findHidden(text: string, lowerCase: string, at: number): Markup | undef
 const ENTITY_PATTERN = /&(?:#\d{1,7}|#x[\da-f]{1,6}|[a-z][a-z\d]{1,30});/gi
 
 /** Decode valid entities once: `&amp;lt;` becomes `&lt;`. Others stay unchanged. */
-function decodeEntities(text: string): string {
+export function decodeEntities(text: string): string {
   return text.includes('&') ? text.replace(ENTITY_PATTERN, decodeEntity) : text
 }
 
+const ENTITY_NAME = /^[a-z][a-z\d]{1,30}$/i
+
+/** Find the character of an HTML entity by its name, such as `eacute`. */
 export function findNamedCharacter(name: string): string | undefined {
+  if (!ENTITY_NAME.test(name)) return undefined
   const entity = `&${name};`
   const character = decodeHTMLStrict(entity)
   return character === entity ? undefined : character

@@ -45,17 +45,32 @@ export function findUsTimeMs(text: string): number | undefined {
   return month === undefined ? undefined : findTimeMs(`${year}-${month}-${day} ${time}`)
 }
 
+/** What programs write for no date: nothing, zeros, `null`, and the first day of their calendars. */
+const NO_DATE =
+  /^(?:[0\s:.TZ+-]*|null|none|n\.?a\.?|(?:-?000[01]-\d\d-\d\d|1970-01-01)(?:[T ][\d:.]*(?:Z|[+-][\d:]*)?)?)$/i
+
+/** `true` for no date, and for a period without dates: `/`, `0000-00-00 00:00:00/0000-00-00`. */
+export function isDateMissing(text: string): boolean {
+  return (
+    text.length <= MAX_CHARACTERS &&
+    text
+      .replace(/^n\/a$/i, '')
+      .split('/')
+      .every((date) => NO_DATE.test(date.trim()))
+  )
+}
+
 /** Parse `start/end` of Google Merchant. There may be no end; `undefined` when malformed. */
 export function findSaleDates(text: string): SalePeriod | undefined {
   const [start = '', end, ...more] = text.split('/', 3)
-  if (start.trim() === '' || end === undefined || more.length > 0) return undefined
+  if (end === undefined || more.length > 0) return undefined
   return findSalePeriod(start, end)
 }
 
 /** Parse the limits of a sale; `''` is no limit, and an end without a time includes its day. `undefined` when malformed. */
 export function findSalePeriod(start: string, end: string): SalePeriod | undefined {
-  const startsMs = start.trim() === '' ? null : findTimeMs(start)
-  const endsMs = end.trim() === '' ? null : findEndMs(end)
+  const startsMs = isDateMissing(start) ? null : findTimeMs(start)
+  const endsMs = isDateMissing(end) ? null : findEndMs(end)
   if (startsMs === undefined || endsMs === undefined) return undefined
   return startsMs !== null && endsMs !== null && endsMs <= startsMs ? undefined : { startsMs, endsMs }
 }

@@ -2,7 +2,9 @@ import { ImportError, UsageError } from '../../errors.ts'
 import { DELIMITERS, type Delimiter } from './feed-map.ts'
 import { toColumnName } from './feed-row.ts'
 import { toFeedText } from './feed-text.ts'
+import { readJsonHead } from './json-head.ts'
 import { isRakuten } from './rakuten.ts'
+import { SEPARATOR_LINE } from './table.ts'
 
 /** Values of `--format`. Each format may be gzipped. */
 export const FEED_FORMATS = [
@@ -11,7 +13,10 @@ export const FEED_FORMATS = [
   'google-xml',
   'google-tsv',
   'google-csv',
+  'google-json',
   'awin-csv',
+  'awin-json',
+  'awin-xml',
   'cj',
   'impact',
   'rakuten',
@@ -43,21 +48,37 @@ export function parseFeedFormat(name: string): FeedFormat {
 
 /** Parts of XML and JSON that only one network has. */
 const MARKERS: readonly (readonly [format: FeedFormat, pattern: RegExp])[] = [
-  ['tradedoubler', /[<"](?:priceHistory|sourceProductUrl)[>"]/],
-  ['tradetracker', /<properties>\s*<property name=/],
+  ['awin-xml', /<cafProductFeed[\s>]/i],
+  ['awin-json', /"(?:aw_deep_link|product_basic|price_and_availability)"\s*:/],
+  [
+    'tradedoubler',
+    /(?:<(?:\w+:)?|")(?:priceHistory|sourceProductUrl|TDProductId)[>"]|urn:com:tradedoubler:/i,
+  ],
+  [
+    'tradetracker',
+    /<properties>\s*<property name=|<additional>\s*<field name=|\(https?:\/\/pf\.tradetracker\.net\)/,
+  ],
+  ['tradetracker', /^\s*\{\s*"products"\s*:\s*\[\s*\{(?=[^]*"(?:URL|productURL)"\s*:)[^]*"properties"\s*:/],
   ['adtraction', /<TrackingUrl>/i],
   ['webgains', /<european_article_number>/i],
-  ['cj', /<(?:cj:)?(?:impression_?url|catalog_?name)>/i],
+  ['cj', /"linkCode"\s*:\s*\{\s*"clickUrl"|<(?:cj:)?(?:impression_?url|catalog_?name)>|<cj-api>|<buy-url>/i],
   ['impact', /[<"]CatalogItemId[>"]/],
 ]
 
-/** An object of products: `items` is its first key, or follows the cursor of the contract. */
-const ITEMS_OBJECT = /^\s*\{\s*(?:"next_cursor"\s*:\s*(?:null|"[^"]*")\s*,\s*)?"items"\s*:\s*\[/
+/** Fields of Google, and of products of the contract, which have offers. */
+const GOOGLE_JSON_KEYS: ReadonlySet<string> = new Set(
+  'link image_link imageLink price sale_price salePrice condition'.split(' '),
+)
+/** A page of the contract without a product. */
+const EMPTY_ITEMS = /^\s*\{\s*(?:"next_cursor"\s*:\s*(?:null|"[^"]*")\s*,\s*)?"items"\s*:\s*(?:\[\s*\]|\[?$)/
+
+const CONTRACT_KEYS: ReadonlySet<string> = new Set(['offers'])
 
 /** Columns that only one network has, all of them together. */
 const SIGNATURES: readonly (readonly [format: FeedFormat, columns: readonly string[]])[] = [
   ['cj', ['program_name', 'catalog_name', 'link']],
   ['cj', ['programname', 'buyurl']],
+  ['tradedoubler', ['tdproductid', 'producturl']],
   ['impact', ['campaignname', 'currentprice']],
   ['impact', ['current_price', 'stock_availability']],
   ['adtraction', ['trackingurl', 'producturl']],
@@ -87,20 +108,54 @@ const MIN_KNOWN_COLUMNS = 2
 
 /** Detect the format of a feed by its first characters. @throws ImportError when it is not recognised. */
 export function detectFormat(head: string, file: string): FeedFormat {
-  const format = /^\s*[<[{]/.test(head) ? detectMarkup(head) : detectTable(head)
+  const format = /^\s*[<[{]/.test(head) ? detectMarkup(head, file) : detectTable(head)
   if (format !== undefined) return format
   throw new ImportError(
-    `the format of ${file} is not recognised: expected JSON, XML, or a table whose first line has columns such as gtin, title, ` +
-      'link, price (Google Merchant) or product_name, aw_deep_link, search_price (Awin); ' +
-      `set --format to one of ${FEED_FORMATS.join(', ')}, or describe the columns in a file for --map`,
+    `the format of ${file} is not recognised: it begins with "${quoteFirstLine(head)}". Expected JSON, XML, or a table whose ` +
+      'first line has columns such as gtin, title, link, price (Google Merchant) or product_name, aw_deep_link, search_price ' +
+      `(Awin). Set --format to one of ${FEED_FORMATS.join(', ')}, or describe the columns in a file for --map`,
   )
 }
 
-function detectMarkup(head: string): FeedFormat {
+/** Return the first line with text, without control characters. */
+function quoteFirstLine(head: string): string {
+  const line = /\S[^\r\n]*/.exec(head)?.[0] ?? ''
+  return toFeedText(line.slice(0, MAX_MESSAGE_CHARACTERS))
+}
+
+function detectMarkup(head: string, file: string): FeedFormat {
   const format = MARKERS.find(([, pattern]) => pattern.test(head))?.[0]
   if (format !== undefined) return format
-  if (/^\s*</.test(head)) return 'google-xml'
-  return /^\s*\[/.test(head) || ITEMS_OBJECT.test(head) ? 'json' : 'ndjson'
+  return /^\s*</.test(head) ? 'google-xml' : detectJson(head, file)
+}
+
+/** @throws ImportError for a message, and for objects with other fields */
+function detectJson(head: string, file: string): FeedFormat {
+  const { path, keys } = readJsonHead(head)
+  const hasAny = (names: ReadonlySet<string>): boolean => keys.some((key) => names.has(key))
+  if (hasAny(CONTRACT_KEYS)) return path === undefined ? 'ndjson' : 'json'
+  if (hasAny(GOOGLE_JSON_KEYS)) return 'google-json'
+  if (EMPTY_ITEMS.test(head)) return 'json'
+  if (keys.length === 0 || keys.includes('gtin')) return path === undefined ? 'ndjson' : 'json'
+  const message = findJsonMessage(head)
+  if (message !== undefined) throw new ImportError(`${file} is a message, not a feed: "${message}"`)
+  const names = keys.slice(0, MAX_LISTED_NAMES).join(', ')
+  throw new ImportError(
+    `the fields of ${file} are not recognised: its ${path === undefined ? 'lines' : 'items'} have ${names}; ` +
+      'set --format, or describe them in a file for --map, with "items" if they are in an array',
+  )
+}
+
+const MAX_LISTED_NAMES = 20
+const MAX_MESSAGE_CHARACTERS = 200
+
+/** Find the text of a response such as `{"error": "API key expired"}`. */
+function findJsonMessage(head: string): string | undefined {
+  const [, text] =
+    /"(?:error|message|error_message|error_description|detail)"\s*:\s*"((?:[^"\\]|\\.){1,1000})"/i.exec(
+      head,
+    ) ?? []
+  return text === undefined ? undefined : toFeedText(text).slice(0, MAX_MESSAGE_CHARACTERS)
 }
 
 function detectTable(head: string): FeedFormat | undefined {
@@ -134,15 +189,30 @@ export function rejectNonFeed(head: string, file: string): void {
   )
 }
 
-type TableHead = Readonly<{ delimiter: Delimiter; names: readonly string[] }>
+/** `skippedLines`: comments and other lines before the header. */
+type TableHead = Readonly<{ delimiter: Delimiter; names: readonly string[]; skippedLines: number }>
 
-/** Split the first line by the delimiter that gives the most known columns. */
+/** A header may follow comments, such as those of templates. */
+const MAX_SKIPPED_LINES = 10
+
+/** Find the header: the first line, or one of the next lines if the first has no known column and that has several. */
 export function parseTableHead(text: string, known: ReadonlySet<string> = KNOWN_COLUMNS): TableHead {
-  const line = /^\s*(?:"?sep=.?"?[ \t]*[\r\n]+)?\s*([^\r\n]*)/i.exec(text)?.[1] ?? ''
+  const lines = text.split(/\r\n|\n|\r/, MAX_SKIPPED_LINES + 2)
+  const first = lines.findIndex((line) => line.trim() !== '' && !SEPARATOR_LINE.test(line))
+  const heads = lines.map((line, index) => ({ ...splitHeader(line, known), skippedLines: index }))
+  const isHeader = ({ knownCount }: (typeof heads)[number]): boolean => knownCount >= MIN_KNOWN_COLUMNS
+  const firstHead = heads[Math.max(first, 0)]
+  const later = heads.slice(first + 1, MAX_SKIPPED_LINES + 1).find(isHeader)
+  if (firstHead !== undefined && firstHead.knownCount === 0 && later !== undefined) return later
+  return { ...(firstHead ?? splitHeader('', known)), skippedLines: 0 }
+}
+
+/** Split a line by the delimiter that gives the most known columns. */
+function splitHeader(line: string, known: ReadonlySet<string>) {
   const heads = DELIMITERS.map((delimiter) => {
     const names = line.split(delimiter).map((cell) => toColumnName(cell.replace(/^\s*"|"\s*$/g, '')))
     const knownCount = names.filter((name) => known.has(name)).length
-    return { delimiter, names, score: knownCount * line.length + names.length }
+    return { delimiter, names, knownCount, score: knownCount * line.length + names.length }
   })
   return heads.reduce((best, head) => (head.score > best.score ? head : best))
 }

@@ -1,23 +1,15 @@
 import { MAX_IMAGES } from '../../catalog/contract.ts'
 import { FeedHeldError, ImportError, StoreError, UsageError, VitrineError } from '../../errors.ts'
 import { pluralize } from '../../lib/plural.ts'
-import {
-  type Feed,
-  type FeedResult,
-  findFeedById,
-  insertFeed,
-  saveFeedResult,
-  updateFeed,
-} from '../store/feeds.ts'
+import { type FeedResult, findFeedById, insertFeed, saveFeedResult, updateFeed } from '../store/feeds.ts'
 import { findMeta, setMeta } from '../store/meta.ts'
 import type { CatalogStore } from '../store/catalog-store.ts'
 import type { Catalog } from '../store/schema.ts'
 import { findFeedForImport } from './feed-names.ts'
-import { parseFeedMap } from './feed-map.ts'
-import { type FeedFormat, parseFeedFormat } from './formats.ts'
 import { type OpenFeed, openFeed } from './open-feed.ts'
 import type { FeedRow } from './feed-row.ts'
 import { type FeedRows, readFeed } from './read-feed.ts'
+import { type ReadSettings, toReaderOptions, toStoredSettings } from './read-settings.ts'
 import { type RejectsFile, createRejectsFile } from './rejects-file.ts'
 import { type ImportTarget, type ShopReport, prepareTarget } from './target.ts'
 import { type FeedWriter, type OfferCounts, type RowProduct, createFeedWriter } from './writer.ts'
@@ -55,36 +47,6 @@ export type FeedFile = Readonly<{
 }>
 
 /**
- * How to read a file. `network` and `merchant` replace those of every offer. `map` is a column map as JSON; without it and
- * `format`, the format is detected.
- */
-export type ReadSettings = Readonly<{
-  format?: FeedFormat | undefined
-  map?: string | undefined
-  network?: string | undefined
-  merchant?: string | undefined
-}>
-
-/** Return the settings of a feed. */
-export function toReadSettings({ format, map, network, merchant }: Feed): ReadSettings {
-  return {
-    map: map ?? undefined,
-    format: format === null ? undefined : parseFeedFormat(format),
-    network: network ?? undefined,
-    merchant: merchant ?? undefined,
-  }
-}
-
-/** @throws UsageError for an invalid map */
-export function toReaderOptions({ format, map, network, merchant }: ReadSettings) {
-  return {
-    format,
-    map: map === undefined ? undefined : parseFeedMap(JSON.parse(map)),
-    names: { network, merchant },
-  }
-}
-
-/**
  * The feed that the file replaces: an existing one, or one that is found or created by its name. `isNameChosen`: the name
  * must not be changed when another channel or an address has it. Without `channelId`, `prepareTarget` chooses one.
  */
@@ -106,6 +68,8 @@ export type ImportSummary = ShopReport &
   Readonly<{
     feed: string
     format: FeedRows['format']
+    /** The encoding, if it was guessed; else `null`. */
+    guessedEncoding: string | null
     rows: number
     products: number
     offers: number
@@ -188,7 +152,7 @@ async function runImport(database: Catalog, task: ImportTask): Promise<ImportSum
   await setMeta(database, 'import_id', String(importId))
   const target = await prepareFeed(database, options)
   const writer = await createFeedWriter(database, target, { feedId: target.feedId, importId })
-  const { rows, leftOutPictures } = await writeRows(writer, task)
+  const { rows, rejectedRows, leftOutPictures } = await writeRows(writer, task)
   const counts = await writer.countOffers()
   throwIfAborted(signal)
   rejects.close()
@@ -209,10 +173,14 @@ async function runImport(database: Catalog, task: ImportTask): Promise<ImportSum
     offerCount: offers,
     rejectedCount: rejected,
     removedCount: written.removedOffers,
+    rejectedRowCount: rejectedRows,
+    topReasons: rejects.getTopReasons(),
+    rejectsPath: rejects.getPath(),
   })
   return {
     feed: target.name,
     format: source.format,
+    guessedEncoding: source.isEncodingGuessed ? source.encoding : null,
     rows,
     products,
     offers,
@@ -257,10 +225,10 @@ async function prepareNamedFeed(
 ): Promise<FeedTarget> {
   const nowMs = store.clock.nowMs()
   const target = await prepareTarget(database, { channelId: feed.channelId, nowMs })
-  const { format = null, map = null, network = null, merchant = null } = settings
+  const readSettings = toStoredSettings(settings)
   const { name, existing } = await findFeedForImport(database, target.channelId, feed)
   if (existing !== undefined) {
-    if (existing.url === null) await updateFeed(database, existing.id, { format, map, network, merchant })
+    if (existing.url === null) await updateFeed(database, existing.id, readSettings)
     const { id: feedId, maxRemovedPercent, isLineEnded } = existing
     return { ...target, feedId, name, maxRemovedPercent, isLineEnded }
   }
@@ -268,28 +236,34 @@ async function prepareNamedFeed(
   const maxRemovedPercent = DEFAULT_MAX_REMOVED_PERCENT
   const owner = { name, organizationId, channelId, createdAtMs: nowMs }
   const noAddress = { url: null, headerFile: null, everySeconds: null }
-  const readSettings = { format, map, network, merchant }
   const feedId = await insertFeed(database, { ...owner, ...noAddress, ...readSettings, maxRemovedPercent })
   return { ...target, feedId, name, maxRemovedPercent, isLineEnded: null }
 }
 
-type WrittenRows = Readonly<{ rows: number; leftOutPictures: number }>
+/** The import of a feed with hardly any usable rows ends after so many, because other imports wait for it. */
+const MAX_REJECTED_ROWS = 1_000_000
+const MIN_USABLE_SHARE = 0.001
+
+type WrittenRows = Readonly<{ rows: number; rejectedRows: number; leftOutPictures: number }>
 
 async function writeRows(
   writer: FeedWriter,
   { options, feed, source, rejects }: ImportTask,
 ): Promise<WrittenRows> {
-  let [rows, products, leftOutPictures] = [0, 0, 0]
+  let [rows, rejectedRows, products, leftOutPictures] = [0, 0, 0, 0]
   for await (const batch of toBatches(source.batches, options.signal)) {
     rows += batch.length
     const written = await writeBatch(writer, batch, rejects)
     products += written.products
+    rejectedRows += written.rejectedRows
     leftOutPictures += written.leftOutPictures
+    if (rejectedRows > MAX_REJECTED_ROWS && rows - rejectedRows < rows * MIN_USABLE_SHARE)
+      throw new ImportError(`${options.file.label} has hardly any usable rows: ${describeRejects(rejects)}`)
     const readBytes = feed.getReadBytes()
     const rejected = rejects.getCount()
     options.onProgress?.({ readBytes, totalBytes: feed.totalBytes, rows, products, rejected })
   }
-  return { rows, leftOutPictures }
+  return { rows, rejectedRows, leftOutPictures }
 }
 
 /** @throws FeedHeldError when too much would be lost; ImportError when a new feed is empty. */
@@ -306,9 +280,11 @@ function checkLoss(
     throw new FeedHeldError(`${reason}; the feed keeps its ${pluralize(former, 'offer')}`)
   }
   if (isAccepted || former < MIN_GUARDED_OFFERS || lost * 100 <= former * maxRemovedPercent) return
+  const reasons = describeRejects(rejects)
   throw new FeedHeldError(
     `${label} has ${pluralize(products, 'product')}: ${lost.toLocaleString('en-US')} of the feed's ` +
-      `${pluralize(former, 'offer')} would be removed, more than ${maxRemovedPercent} %; nothing was changed`,
+      `${pluralize(former, 'offer')} would be removed, more than ${maxRemovedPercent} %; nothing was changed` +
+      (reasons === '' ? '' : `; ${reasons}`),
   )
 }
 
@@ -337,13 +313,14 @@ async function writeBatch(
   writer: FeedWriter,
   batch: readonly FeedRow[],
   rejects: RejectsFile,
-): Promise<Readonly<{ products: number; leftOutPictures: number }>> {
+): Promise<Omit<WrittenRows, 'rows'> & Readonly<{ products: number }>> {
   const changedRows = await writer.skipUnchanged(batch)
   const products: RowProduct[] = []
-  let leftOutPictures = 0
+  let [rejectedRows, leftOutPictures] = [0, 0]
   for (const row of changedRows) {
     const { product, rejects: rowRejects } = row.parse()
     rejects.add(rowRejects)
+    if (product === undefined && rowRejects.length > 0) rejectedRows += 1
     // A row with rejects gets no digest, so that the next import reports them again.
     const digest = rowRejects.length === 0 ? row.computeDigest() : undefined
     if (product === undefined) continue
@@ -352,7 +329,7 @@ async function writeBatch(
     products.push({ row: row.row, product: { ...product, images }, digest })
   }
   rejects.add(await writer.write(products))
-  return { products: batch.length - changedRows.length + products.length, leftOutPictures }
+  return { products: batch.length - changedRows.length + products.length, rejectedRows, leftOutPictures }
 }
 
 function throwIfAborted(signal: AbortSignal | undefined): void {
@@ -360,11 +337,16 @@ function throwIfAborted(signal: AbortSignal | undefined): void {
 }
 
 function describeEmptyImport(label: string, rejects: RejectsFile): string {
+  const reasons = describeRejects(rejects)
+  return `${label} has no usable product${reasons === '' ? '' : `: 0 products, ${reasons}`}`
+}
+
+/** Say what was rejected and where the list is; `''` if nothing was. */
+function describeRejects(rejects: RejectsFile): string {
   const path = rejects.getPath()
-  if (path === null) return `${label} has no usable product`
-  const rejected = rejects.getCount().toLocaleString('en-US')
+  if (path === null) return ''
   const reasons = rejects
     .getTopReasons()
     .map(([reason, count]) => `${reason} (${count.toLocaleString('en-US')})`)
-  return `${label} has no usable product: 0 products, ${rejected} rejected; most often: ${reasons.join('; ')}; see ${path}`
+  return `${rejects.getCount().toLocaleString('en-US')} rejected; most often: ${reasons.join('; ')}; see ${path}`
 }

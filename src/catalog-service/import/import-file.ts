@@ -1,13 +1,8 @@
 import type { CatalogStore } from '../store/catalog-store.ts'
 import { findFeed } from '../store/feeds.ts'
 import { parseFeedName, toFeedName } from './feed-names.ts'
-import {
-  type ImportFeedOptions,
-  type ImportSummary,
-  type ReadSettings,
-  importFeed,
-  toReadSettings,
-} from './import-feed.ts'
+import { type ImportFeedOptions, type ImportSummary, importFeed } from './import-feed.ts'
+import { type ReadSettings, toReadSettings } from './read-settings.ts'
 import { listRejectsPaths } from './rejects-file.ts'
 
 export type ImportFileOptions = Pick<
@@ -58,11 +53,15 @@ async function findStoredSettings({ reader }: CatalogStore, name: string | undef
   return feed === undefined || feed.url === null ? {} : toReadSettings(feed)
 }
 
-function listGivenSettings({ format, map, network, merchant }: ReadSettings): ReadSettings {
+function listGivenSettings(settings: ReadSettings): ReadSettings {
+  const { format, map, network, merchant, currency, decimal, encoding } = settings
   return {
     ...(format !== undefined && { format }),
     ...(map !== undefined && { map }),
     ...(network !== undefined && { network }),
     ...(merchant !== undefined && { merchant }),
+    ...(currency !== undefined && { currency }),
+    ...(decimal !== undefined && { decimal }),
+    ...(encoding !== undefined && { encoding }),
   }
 }

@@ -178,6 +178,28 @@ export async function findStaleOffers(
   return { total: stored - current, lost: rows[0]?.lost ?? 0 }
 }
 
+/** What tells apart the offers of one product and feed. */
+export type OfferRowKey = Readonly<{
+  networkId: number
+  merchantId: number
+  currency: string
+  variant: number
+}>
+
+export async function removeOffers(
+  database: Catalog,
+  { gtin, feedId }: Readonly<{ gtin: string; feedId: number }>,
+  keys: readonly OfferRowKey[],
+): Promise<void> {
+  if (keys.length === 0) return
+  const rows = keys.map(
+    ({ networkId, merchantId, currency, variant }) =>
+      sql`(cast(${networkId} as bigint), cast(${merchantId} as bigint), ${currency}, cast(${variant} as bigint))`,
+  )
+  await sql`delete from offers where gtin = ${gtin} and feed_id = ${feedId}
+    and (network_id, merchant_id, currency, variant) in (values ${sql.join(rows)})`.execute(database)
+}
+
 /** Remove what `findStaleOffers` found, and products and shops left without any. */
 export async function removeStaleOffers(database: Catalog, run: ImportRun): Promise<void> {
   await sql`

@@ -1,11 +1,12 @@
-import { MAX_OFFERS } from '../../offers/offer-limits.ts'
+import { MAX_READ_OFFERS } from '../../offers/offer-limits.ts'
 import type { FeedMap } from './feed-map.ts'
 import { type SourceRow, truncateRaw } from './feed-row.ts'
 import { type FeedLine, decodeUtf8, parseJson } from './json-lines.ts'
 import { findLineProblem } from './json-rows.ts'
 import { MAX_VALUES } from './xml-items.ts'
 
-type Step = string | number
+/** A key, an index, or a choice of the elements of an array whose key has a value. */
+type Step = string | number | Readonly<{ key: string; value: string }>
 
 type PathOptions = Readonly<{
   /** Path of the offers within an item. */
@@ -39,8 +40,9 @@ function createPathCache() {
 }
 
 function parseSteps(path: string): readonly Step[] {
-  return path.split('.').flatMap((part) => {
-    const [, name = part, index] = /^(.*)\[(\d+)\]$/.exec(part) ?? []
+  return path.split('.').flatMap((part): readonly Step[] => {
+    const [, name = part, index, key, value = ''] = /^(.*)\[(?:(\d+)|@(\w+)=([^\]]*))\]$/.exec(part) ?? []
+    if (key !== undefined) return [name, { key, value: value.toLowerCase() }]
     return index === undefined ? [name] : [name, Number(index)]
   })
 }
@@ -78,7 +80,7 @@ function toSourceRow(
   const offers =
     offersPath === undefined
       ? undefined
-      : findValues(json, paths.get(offersPath), MAX_OFFERS + 1).map((offer) => createRow(offer ?? null))
+      : findValues(json, paths.get(offersPath), MAX_READ_OFFERS + 1).map((offer) => createRow(offer ?? null))
   return { ...createRow(undefined), offers }
 }
 
@@ -95,16 +97,22 @@ function findValues(json: unknown, steps: readonly Step[], maxValues: number = M
   for (const step of steps) {
     values = values
       .flatMap((value) =>
-        Array.isArray(value) && typeof step === 'string' ? value.slice(0, maxValues) : [value],
+        Array.isArray(value) && typeof step !== 'number' ? value.slice(0, maxValues) : [value],
       )
-      .flatMap((value) => (isObject(value) && Object.hasOwn(value, step) ? [value[step]] : []))
+      .flatMap((value) => takeStep(value, step))
   }
   return values
     .flatMap((value) => (Array.isArray(value) ? value.slice(0, maxValues) : [value]))
     .slice(0, maxValues)
 }
 
-function isObject(value: unknown): value is Readonly<Record<Step, unknown>> {
+function takeStep(value: unknown, step: Step): readonly unknown[] {
+  if (!isObject(value)) return []
+  if (typeof step === 'object') return String(value[step.key]).toLowerCase() === step.value ? [value] : []
+  return Object.hasOwn(value, step) ? [value[step]] : []
+}
+
+function isObject(value: unknown): value is Readonly<Record<string | number, unknown>> {
   return typeof value === 'object' && value !== null
 }
 

@@ -1,9 +1,10 @@
-import { MAX_OFFERS } from '../../offers/offer-limits.ts'
+import { MAX_READ_OFFERS } from '../../offers/offer-limits.ts'
 import { normalizeGtin } from '../../offers/gtin.ts'
 import { isUsableLink } from '../../offers/links.ts'
 import { cleanText } from '../../offers/text.ts'
 import { toYesOrNo } from './availability.ts'
 import { type ColumnMap, describeField, readSource } from './column-map.ts'
+import { findConditionProblem } from './condition.ts'
 import { parseFeedGtin, parseIsbn, cleanCode } from './feed-gtin.ts'
 import type { FieldName } from './feed-map.ts'
 import {
@@ -19,7 +20,7 @@ import {
   createRowRejects,
 } from './feed-row.ts'
 import { findTimeMs } from './feed-time.ts'
-import { toFeedText } from './feed-text.ts'
+import { decodeEntities, toFeedText } from './feed-text.ts'
 import { type PriceTask, findPrices } from './row-prices.ts'
 
 export type RowContext = Readonly<{ columns: ColumnMap; names: NameOverrides; salt: string }>
@@ -66,9 +67,9 @@ function findProduct(task: MapTask): FeedProduct | undefined {
 
 function listOffers(task: MapTask, rows: readonly SourceRow[]): (FeedOffer | undefined)[] {
   if (rows.length === 0) task.reject('offers', 'the product has no offer')
-  if (rows.length > MAX_OFFERS)
-    task.reject('offers', `more than ${MAX_OFFERS} offers; the others are left out`)
-  return rows.slice(0, MAX_OFFERS).map((row) => findOffer({ ...task, row }))
+  if (rows.length > MAX_READ_OFFERS)
+    task.reject('offers', `more than ${MAX_READ_OFFERS} offers; the others are left out`)
+  return rows.slice(0, MAX_READ_OFFERS).map((row) => findOffer({ ...task, row }))
 }
 
 function findOffer(task: MapTask): FeedOffer | undefined {
@@ -79,7 +80,7 @@ function findOffer(task: MapTask): FeedOffer | undefined {
   if (url === undefined) return undefined
   const prices = findPrices(task)
   if (prices === undefined) return undefined
-  const shop = findMerchant(task, isTracked ? readSource(row, columns.fields.pageLink) : url)
+  const shop = findMerchant(task, isTracked ? unescapeAddress(readSource(row, columns.fields.pageLink)) : url)
   const network = findNetwork(task)
   if (shop === undefined || network === undefined) return undefined
   // Without spread, which is slow for the many rows of a feed.
@@ -127,7 +128,7 @@ function readCodes({ row }: MapTask, field: string): string[] {
   return row
     .readAll(field)
     .slice(0, MAX_CODES)
-    .flatMap((text) => text.split(',', MAX_CODES))
+    .flatMap((text) => text.split(/[,;|/]/, MAX_CODES))
     .slice(0, MAX_CODES)
     .map((text) => cleanCode(text.slice(0, MAX_NAME_CHARACTERS)))
     .filter((code) => code !== '')
@@ -147,26 +148,18 @@ function isUsable(task: MapTask): boolean {
   return isNewCondition(task) && isForSale(task)
 }
 
-/** Conditions that mean new although they contain one of `USED_CONDITION_WORDS`. */
-const NEW_CONDITIONS: ReadonlySet<string> = new Set(
-  'new brandnew unused newunused newandunused newneverused'.split(' '),
-)
-
-/** The contract has no field for used products, so they are rejected. Lower case, letters only. */
-const USED_CONDITION_WORDS = 'used refurb renew recondition openbox preowned secondhand likenew'.split(' ')
-
+/** The contract has no field for used products, so they are rejected. */
 function isNewCondition({ row, columns, reject }: MapTask): boolean {
-  const condition = readSource(row, columns.fields.condition)
-    .replace(/^(?:https?:\/\/(?:www\.)?schema\.org\/|schema:)/i, '')
-    .replace(/[^a-z]/gi, '')
-    .toLowerCase()
-    .replace(/condition$/, '')
-  const usedWord = NEW_CONDITIONS.has(condition)
-    ? undefined
-    : USED_CONDITION_WORDS.find((part) => condition.includes(part))
-  if (usedWord !== undefined)
-    reject(describeField(columns, 'condition', row), `not new: the condition contains "${usedWord}"`)
-  return usedWord === undefined
+  const { columns: fields, value } = columns.fields.condition
+  const texts = fields.flatMap((field) => row.readAll(field).map((text) => ({ field, text })))
+  for (const { field, text } of texts.length > 0 ? texts : [{ field: 'condition', text: value }]) {
+    const problem = findConditionProblem(text, columns.newConditions)
+    if (problem !== undefined) {
+      reject(field, problem)
+      return false
+    }
+  }
+  return true
 }
 
 function isForSale({ row, columns, reject }: MapTask): boolean {
@@ -209,9 +202,9 @@ function findCheckedAtMs({ row, columns, reject }: MapTask): number | null {
   return findTimeMs(text) ?? reject(field, 'not a date or time (ISO 8601); it is left out') ?? null
 }
 
-/** Return the first non-empty column unchanged; reject it when it is not a usable link. */
+/** Return the first non-empty column; reject it when it is not a usable link. */
 function findLink({ row, columns, reject }: MapTask, name: 'trackingLink' | 'pageLink'): string | undefined {
-  const link = readSource(row, columns.fields[name])
+  const link = unescapeAddress(readSource(row, columns.fields[name]))
   if (isUsableLink(link)) return link
   if (link !== '')
     return reject(
@@ -251,7 +244,7 @@ const ADDRESS_SEPARATOR = /,(?=\s*https?:\/\/)/i
 function collectImages({ row, columns, reject }: MapTask): string[] {
   const images = new Set<string>()
   const add = (field: string, texts: readonly string[]): void => {
-    for (const text of texts.slice(0, MAX_ADDRESSES)) {
+    for (const text of texts.slice(0, MAX_ADDRESSES).map(unescapeAddress)) {
       if (isUsableLink(text)) images.add(text)
       else reject(field, INVALID_PICTURE_URL)
     }
@@ -265,6 +258,27 @@ function collectImages({ row, columns, reject }: MapTask): string[] {
     add(field, row.hasLists ? texts.flatMap(splitAddresses) : texts)
   }
   return [...images]
+}
+
+/** Deeper escapes are no escapes. */
+const MAX_ESCAPES = 4
+
+/** What programs escape in HTML: an ampersand, and often quotation marks and angle brackets. */
+const ESCAPED_AMPERSAND = /&(?:amp|#0*38|#x0*26);/i
+const ESCAPES = /&(?:amp|quot|apos|lt|gt|#0*(?:34|38|39|60|62)|#x0*(?:22|26|27|3c|3e));/gi
+const BARE_AMPERSAND = /&(?!(?:amp|quot|apos|lt|gt|#0*(?:34|38|39|60|62)|#x0*(?:22|26|27|3c|3e));)/i
+
+/**
+ * Undo the HTML escapes of an address. If each of its ampersands begins one, they can only be that: a correct address separates
+ * parameters by bare ones, and stays unchanged.
+ */
+function unescapeAddress(address: string): string {
+  let plain = address
+  for (let count = 0; count < MAX_ESCAPES; count += 1) {
+    if (!ESCAPED_AMPERSAND.test(plain) || BARE_AMPERSAND.test(plain)) break
+    plain = plain.replace(ESCAPES, (escape) => decodeEntities(escape))
+  }
+  return plain
 }
 
 function splitAddresses(text: string): string[] {

@@ -1,5 +1,6 @@
 import { open, stat } from 'node:fs/promises'
-import { Readable, pipeline } from 'node:stream'
+import { Readable, Writable, pipeline } from 'node:stream'
+import { pipeline as finishPipeline } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
 import { ImportError } from '../../errors.ts'
 
@@ -59,10 +60,10 @@ export async function openFeed(path: string, file: string = path): Promise<OpenF
       await handle.close()
       return openZipFeed(path, limit, size)
     }
-    const source = handle.createReadStream({ start: 0 })
-    const chunks = isGzip(buffer) ? gunzip(source, file) : readChunks(source, file)
+    const end = isGzip(buffer) ? await findGzipEnd(path, size) : size
+    const source = handle.createReadStream({ start: 0, end: end - 1 })
     return {
-      chunks: limitBytes(chunks, limit),
+      chunks: unpack(readChunks(source, file), limit),
       totalBytes: size,
       getReadBytes: () => source.bytesRead,
       close: () => closeStream(source),
@@ -83,28 +84,56 @@ async function openZipFeed(path: string, limit: ByteLimit, totalBytes: number): 
       yield chunk
     }
   }
-  return { chunks: limitBytes(counted(), limit), totalBytes, getReadBytes: () => readBytes, close }
+  const chunksInside = unpack(counted(), limit)
+  return { chunks: chunksInside, totalBytes, getReadBytes: () => readBytes, close }
 }
 
+/** Deeper ones are no mistake of a server. */
+const MAX_NESTED_GZIPS = 3
+
 /**
- * A server may compress a file for the transfer that was compressed already, so gzip may be in gzip.
+ * Decompress gzip. A server may compress a file for the transfer that was compressed already, and a zip may have a gzip in it.
  * @yields decompressed chunks
  */
-async function* gunzip(source: Readable, file: string): AsyncGenerator<Buffer> {
+async function* unpack(packed: AsyncIterable<Buffer>, limit: ByteLimit, depth = 0): AsyncGenerator<Buffer> {
+  const { head, chunks } = await readHead(limitBytes(packed, limit), GZIP_MAGIC.length)
+  if (!isGzip(head) || depth === MAX_NESTED_GZIPS) {
+    yield* chunks
+    return
+  }
   // `pipeline` passes a read error of the file on to the decompressed stream.
-  const { head, chunks } = await readHead(
-    readChunks(
-      pipeline(source, createGunzip(), () => {}),
-      file,
-    ),
-    GZIP_MAGIC.length,
-  )
-  if (isGzip(head))
-    yield* readChunks(
-      pipeline(Readable.from(chunks), createGunzip(), () => {}),
-      file,
-    )
-  else yield* chunks
+  const unpacked = pipeline(Readable.from(chunks), createGunzip(), () => {})
+  yield* unpack(readChunks(unpacked, limit.file), limit, depth + 1)
+}
+
+/** More is no padding. */
+const MAX_PADDING_BYTES = 16
+
+/** Return the size of a gzip file without the line ends that a script or server has added to it, which zlib does not accept. */
+async function findGzipEnd(path: string, size: number): Promise<number> {
+  const handle = await open(path, 'r')
+  try {
+    const start = Math.max(0, size - MAX_PADDING_BYTES)
+    const { buffer } = await handle.read(Buffer.alloc(size - start), 0, size - start, start)
+    const end = start + buffer.toString('latin1').trimEnd().length
+    if (end === size) return size
+    // The last byte of a complete file may be a line end by chance.
+    return (await isCompleteGzip(handle.createReadStream({ start: 0, end: end - 1, autoClose: false })))
+      ? end
+      : size
+  } finally {
+    await handle.close()
+  }
+}
+
+async function isCompleteGzip(source: Readable): Promise<boolean> {
+  const sink = new Writable({ write: (_chunk, _encoding, done) => done() })
+  try {
+    await finishPipeline(source, createGunzip(), sink)
+    return true
+  } catch {
+    return false
+  }
 }
 
 type ByteLimit = Readonly<{ file: string; maxBytes: number }>
@@ -162,14 +191,21 @@ function describeReadError(error: unknown): string {
 /** A stream and its first bytes, which `chunks` includes. */
 export type FeedHead = Readonly<{ head: Buffer; chunks: AsyncIterable<Buffer> }>
 
-export async function readHead(chunks: AsyncIterable<Buffer>, minBytes: number): Promise<FeedHead> {
+/** Read at least `minBytes`, and further while `needsMore` is true for each chunk. */
+export async function readHead(
+  chunks: AsyncIterable<Buffer>,
+  minBytes: number,
+  needsMore: (chunk: Buffer, sizeBytes: number) => boolean = () => false,
+): Promise<FeedHead> {
   const iterator = chunks[Symbol.asyncIterator]()
   const pieces: Buffer[] = []
-  for (let sizeBytes = 0; sizeBytes < minBytes;) {
+  let [sizeBytes, isUndecided] = [0, true]
+  while (sizeBytes < minBytes || isUndecided) {
     const next = await iterator.next()
     if (next.done === true) break
     pieces.push(next.value)
     sizeBytes += next.value.length
+    isUndecided &&= needsMore(next.value, sizeBytes)
   }
   return {
     head: Buffer.concat(pieces),

@@ -1,8 +1,12 @@
 import type { FeedMap } from './feed-map.ts'
+import type { Preset } from './preset.ts'
+import { AWIN_PRESETS } from './presets-awin.ts'
+import { TRADEDOUBLER_PRESETS } from './presets-tradedoubler.ts'
+import { TRADETRACKER_PRESETS } from './presets-tradetracker.ts'
 
 /** Product data specification of Google Merchant Center, as a table. */
 const GOOGLE_FIELDS = {
-  gtin: 'gtin',
+  gtin: ['gtin', 'ean', 'eans', 'upc', 'isbn', 'barcode'],
   title: 'title',
   brand: 'brand',
   price: 'price',
@@ -10,59 +14,76 @@ const GOOGLE_FIELDS = {
   saleDates: 'sale_price_effective_date',
   currency: 'currency',
   availability: 'availability',
-  pageLink: 'link',
+  pageLink: ['link', 'url'],
   image: 'image_link',
   moreImages: 'additional_image_link',
   merchant: 'merchant_name',
   condition: 'condition',
 } as const satisfies FeedMap['fields']
 
+/** Fields of Google in JSON: of feeds, and of its APIs, where prices are objects. */
+const GOOGLE_JSON_FIELDS = {
+  gtin: ['gtin', 'gtins', 'GTIN', 'ean', 'upc'],
+  title: ['title', 'name'],
+  brand: ['brand'],
+  price: ['price', 'price.value'],
+  salePrice: ['sale_price', 'sale_price.value', 'salePrice', 'salePrice.value'],
+  saleDates: ['sale_price_effective_date', 'salePriceEffectiveDate'],
+  currency: ['currency', 'price.currency'],
+  availability: 'availability',
+  trackingLink: ['deep_link', 'deeplink', 'tracking_link', 'tracking_url', 'affiliate_link', 'affiliate_url'],
+  pageLink: ['link', 'url'],
+  image: ['image_link', 'imageLink', 'image_url'],
+  moreImages: ['additional_image_link', 'additional_image_links', 'additionalImageLinks'],
+  merchant: ['merchant_name', 'seller_name', 'advertiser_name'],
+  merchantReference: ['merchant_id', 'advertiser_id'],
+  condition: ['condition', 'Condition'],
+} as const satisfies FeedMap['fields']
+
 /** RSS items and Atom entries of Google Merchant Center. */
 const GOOGLE_ITEMS = ['item', 'entry'] as const
-
-/**
- * An Awin CSV: a publisher's export or an advertiser's upload. `rrp_price` (a recommended, not a former price) and `base_price` (a
- * price per unit) are ignored.
- */
-const AWIN_FIELDS = {
-  gtin: ['product_gtin', 'gtin', 'ean', 'upc', 'isbn'],
-  title: 'product_name',
-  brand: ['brand_name', 'brand'],
-  price: ['search_price', 'price', 'store_price'],
-  oldPrice: 'product_price_old',
-  currency: 'currency',
-  trackingLink: 'aw_deep_link',
-  pageLink: ['merchant_deep_link', 'deep_link', 'product_url'],
-  image: ['merchant_image_url', 'aw_image_url', 'large_image', 'image_url'],
-  moreImages: ['alternate_image', 'alternate_image_two', 'alternate_image_three', 'alternate_image_four'],
-  merchant: 'merchant_name',
-  merchantReference: 'merchant_id',
-  condition: 'condition',
-  forSale: 'is_for_sale',
-  network: { value: 'awin' },
-} as const satisfies FeedMap['fields']
 
 /** Source: "Shopping Feed (Google format)" and "Product Feeds", CJ Affiliate (developers.cj.com). Links are tracking links. */
 const CJ_FIELDS = {
   ...GOOGLE_FIELDS,
   gtin: ['gtin', 'upc', 'ean', 'isbn'],
   title: ['title', 'name'],
-  brand: ['brand', 'manufacturer'],
-  price: ['price', 'retailprice'],
+  brand: ['brand', 'manufacturer', 'manufacturer_name'],
+  price: ['price', 'retailprice', 'retail_price'],
   salePrice: ['sale_price', 'saleprice'],
-  availability: ['availability', 'instock'],
-  trackingLink: ['link', 'buyurl'],
+  availability: ['availability', 'instock', 'in_stock'],
+  trackingLink: ['link', 'buyurl', 'buy_url'],
   pageLink: [],
-  image: ['image_link', 'imageurl'],
+  image: ['image_link', 'imageurl', 'image_url'],
   merchant: ['program_name', 'programname', 'advertiser_name'],
+  merchantReference: ['advertiser_id'],
+  network: { value: 'cj' },
+} as const satisfies FeedMap['fields']
+
+/** Source: "Product Search API" of CJ Affiliate (developers.cj.com), GraphQL. */
+const CJ_JSON_FIELDS = {
+  gtin: 'gtin',
+  title: 'title',
+  brand: 'brand',
+  price: 'price.amount',
+  salePrice: 'salePrice.amount',
+  currency: ['price.currency', 'salePrice.currency'],
+  availability: 'availability',
+  trackingLink: 'linkCode.clickUrl',
+  pageLink: 'link',
+  image: 'imageLink',
+  moreImages: 'additionalImageLink',
+  merchant: 'advertiserName',
+  merchantReference: 'advertiserId',
+  condition: 'condition',
   network: { value: 'cj' },
 } as const satisfies FeedMap['fields']
 
 /** Source: "Catalog Items", impact.com Partner API (integrations.impact.com), and "File Formats for Product Catalogs" (help.impact.com). */
 const IMPACT_FIELDS = {
-  gtin: ['gtin', 'upc', 'ean', 'isbn'],
+  gtin: ['gtin', 'upc', 'ean', 'isbn', 'upc_or_ean', 'upc/ean', 'upc/ean/isbn'],
   title: ['name', 'product_name'],
-  brand: ['manufacturer', 'brand'],
+  brand: ['manufacturer', 'brand', 'brand_/_manufacturer', 'brand/manufacturer'],
   price: ['currentprice', 'current_price'],
   oldPrice: ['originalprice', 'original_price'],
   currency: 'currency',
@@ -94,6 +115,7 @@ const ADTRACTION_FIELDS = {
   trackingLink: ['trackingurl', 'tracking_url'],
   pageLink: ['producturl', 'product_url'],
   image: ['imageurl', 'image_url'],
+  condition: 'condition',
   network: { value: 'adtraction' },
 } as const satisfies FeedMap['fields']
 
@@ -112,23 +134,29 @@ const WEBGAINS_FIELDS = {
   network: { value: 'webgains' },
 } as const satisfies FeedMap['fields']
 
-/** Maps by format, with at most one for a table, JSON and XML each. */
+/** Maps by format. */
 const PRESETS = {
   'google-tsv': [{ format: 'table', delimiter: '\t', fields: GOOGLE_FIELDS }],
   'google-csv': [{ format: 'table', fields: GOOGLE_FIELDS }],
   'google-xml': [{ format: 'xml', items: GOOGLE_ITEMS, fields: GOOGLE_FIELDS }],
-  'awin-csv': [{ format: 'table', fields: AWIN_FIELDS }],
+  'google-json': [{ format: 'json', fields: GOOGLE_JSON_FIELDS }],
+  ...AWIN_PRESETS,
   cj: [
     { format: 'table', fields: CJ_FIELDS },
     {
       format: 'xml',
       items: [...GOOGLE_ITEMS, 'product'],
-      fields: { ...CJ_FIELDS, trackingLink: ['link', 'link/@href', 'buyurl'] },
+      fields: { ...CJ_FIELDS, trackingLink: ['link', 'link/@href', 'buyurl', 'buy_url'] },
     },
+    { format: 'json', fields: CJ_JSON_FIELDS },
   ],
   impact: [
     { format: 'table', fields: IMPACT_FIELDS },
-    { format: 'xml', items: ['item', 'product'], fields: IMPACT_FIELDS },
+    {
+      format: 'xml',
+      items: ['item', 'product'],
+      fields: { ...IMPACT_FIELDS, gtin: ['gtin', 'upc', 'ean', 'isbn'], brand: ['manufacturer', 'brand'] },
+    },
     {
       format: 'json',
       items: 'Items',
@@ -170,74 +198,7 @@ const PRESETS = {
       },
     },
   ],
-  // Source: "Products Open API" for publishers, Tradedoubler (dev.tradedoubler.com). An offer with several prices in its history is
-  // rejected, because their order is not specified.
-  tradedoubler: [
-    {
-      format: 'xml',
-      items: 'product',
-      offers: 'offers/offer',
-      fields: {
-        gtin: [
-          'ean',
-          'upc',
-          'isbn',
-          'identifiers/ean',
-          'identifiers/upc',
-          'fields/field[@name=gtin]',
-          'fields/field[@name=gtin]/@value',
-          'fields/field[@name=ean]',
-          'fields/field[@name=ean]/@value',
-        ],
-        title: 'name',
-        brand: 'brand',
-        price: ['offers/offer/priceHistory/price', 'offers/offer/price'],
-        currency: [
-          'offers/offer/priceHistory/price/@currency',
-          'offers/offer/price/@currency',
-          'offers/offer/currency',
-        ],
-        availability: ['offers/offer/availability', 'offers/offer/inStock'],
-        trackingLink: 'offers/offer/productUrl',
-        pageLink: 'offers/offer/sourceProductUrl',
-        image: ['productImage', 'productImage/url'],
-        merchant: 'offers/offer/programName',
-        merchantReference: 'offers/offer/programId',
-        condition: ['offers/offer/condition', 'fields/field[@name=condition]'],
-        network: { value: 'tradedoubler' },
-      },
-    },
-    {
-      format: 'json',
-      items: 'products',
-      offers: 'offers',
-      fields: {
-        gtin: ['ean', 'identifiers.ean', 'upc', 'identifiers.upc', 'isbn', 'identifiers.isbn'],
-        title: 'name',
-        brand: 'brand',
-        price: [
-          'offers.priceHistory.price.value',
-          'offers.priceHistory.price',
-          'offers.price.value',
-          'offers.price',
-        ],
-        currency: [
-          'offers.priceHistory.price.currency',
-          'offers.priceHistory.currency',
-          'offers.price.currency',
-          'offers.currency',
-        ],
-        availability: ['offers.availability', 'offers.inStock'],
-        trackingLink: 'offers.productUrl',
-        pageLink: 'offers.sourceProductUrl',
-        image: ['productImage.url', 'productImage'],
-        merchant: 'offers.programName',
-        merchantReference: 'offers.programId',
-        condition: 'offers.condition',
-        network: { value: 'tradedoubler' },
-      },
-    },
-  ],
+  tradedoubler: TRADEDOUBLER_PRESETS,
   adtraction: [
     { format: 'table', fields: ADTRACTION_FIELDS },
     { format: 'xml', items: 'product', fields: ADTRACTION_FIELDS },
@@ -250,77 +211,28 @@ const PRESETS = {
       fields: { ...WEBGAINS_FIELDS, trackingLink: ['deeplink', 'link', 'link/@href'] },
     },
   ],
-  // Source: "Product feeds", TradeTracker (tradetracker.com). Feeds do not name the shop.
-  tradetracker: [
-    {
-      format: 'table',
-      fields: {
-        gtin: ['ean', 'gtin', 'upc'],
-        title: ['name', 'product_name'],
-        brand: ['brand', 'manufacturer'],
-        price: 'price',
-        oldPrice: ['fromprice', 'from_price', 'price_old'],
-        currency: 'currency',
-        availability: ['stock', 'availability'],
-        trackingLink: ['producturl', 'product_url', 'url'],
-        image: ['imageurl', 'image_url'],
-        condition: 'condition',
-        network: { value: 'tradetracker' },
-      },
-    },
-    {
-      format: 'xml',
-      items: 'product',
-      fields: {
-        gtin: [
-          'properties/property[@name=EAN]/value',
-          'properties/property[@name=GTIN]/value',
-          'properties/property[@name=UPC]/value',
-          'EAN',
-        ],
-        title: 'name',
-        brand: ['properties/property[@name=brand]/value', 'brand'],
-        price: ['price', 'price/amount'],
-        oldPrice: ['properties/property[@name=fromPrice]/value', 'fromPrice'],
-        currency: ['price/@currency', 'price/currency', 'currency'],
-        availability: [
-          'properties/property[@name=stock]/value',
-          'properties/property[@name=availability]/value',
-          'stock',
-        ],
-        trackingLink: ['URL', 'productURL'],
-        image: ['images/image', 'imageURL'],
-        condition: 'properties/property[@name=condition]/value',
-        network: { value: 'tradetracker' },
-      },
-    },
-    {
-      format: 'json',
-      items: 'products',
-      fields: {
-        gtin: ['properties.EAN', 'properties.ean', 'properties.GTIN', 'EAN'],
-        title: 'name',
-        brand: ['properties.brand', 'brand'],
-        price: ['price.amount', 'price'],
-        oldPrice: ['properties.fromPrice', 'fromPrice'],
-        currency: ['price.currency', 'currency'],
-        availability: ['properties.stock', 'properties.availability', 'stock'],
-        trackingLink: ['URL', 'productURL'],
-        image: ['images', 'imageURL'],
-        condition: 'properties.condition',
-        network: { value: 'tradetracker' },
-      },
-    },
-  ],
-} as const satisfies Readonly<Record<string, readonly FeedMap[]>>
+  tradetracker: TRADETRACKER_PRESETS,
+} as const satisfies Readonly<Record<string, readonly Preset[]>>
 
 export type PresetName = keyof typeof PRESETS
 
-export function findPresetMap(name: PresetName, format: FeedMap['format']): FeedMap | undefined {
-  const maps: readonly FeedMap[] = PRESETS[name]
-  return maps.find((map) => map.format === format)
+/** `layout`: its name, if there are several. */
+export type FoundPreset = Readonly<{ map: FeedMap; layout: string | undefined }>
+
+/** Find the map of a format for the content of a file. */
+export function findPreset(
+  name: PresetName,
+  content: FeedMap['format'],
+  head: string,
+): FoundPreset | undefined {
+  const presets: readonly Preset[] = PRESETS[name]
+  const found = presets.find(({ format, matchesHead }) => format === content && matchesHead?.(head) !== false)
+  if (found === undefined) return undefined
+  const { layout, matchesHead: _, ...map } = found
+  return { map, layout }
 }
 
 export function listPresetFormats(name: PresetName): readonly FeedMap['format'][] {
-  return PRESETS[name].map(({ format }) => format)
+  const presets: readonly Preset[] = PRESETS[name]
+  return [...new Set(presets.map(({ format }) => format))]
 }

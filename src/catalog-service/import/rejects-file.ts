@@ -15,6 +15,14 @@ const MAX_REASON_CHARACTERS = 300
 
 const TOP_REASONS = 3
 
+/** A value that a reason quotes, and how many different ones a summary names. */
+const VALUE = /"[^"]*"|\d[\d.,]*/
+const MAX_VALUES = 3
+
+/** A feed made to be rejected must not fill the disk. Counts go on. */
+const MAX_WRITTEN = 10_000
+const MAX_WRITTEN_CHARACTERS: number = 20 * 1024 * 1024
+
 export type RejectsFile = ReturnType<typeof createRejectsFile>
 
 /** Paths for the rejects of a file: beside it, else in the current folder. */
@@ -31,8 +39,15 @@ export function createRejectsFile(candidates: readonly string[]) {
   let writeError: ImportError | undefined
   let isClosed = false
   let count = 0
-  const reasons = new Map<string, number>()
+  const reasons = new Map<string, CountedReason>()
   let buffer = ''
+  let [writtenCount, writtenCharacters, lastRow] = [0, 0, 0]
+  const write = (reject: Reject): void => {
+    const line = `${JSON.stringify(reject)}\n`
+    buffer += line
+    writtenCount += 1
+    writtenCharacters += line.length
+  }
   const flush = (): void => {
     if (buffer === '') return
     const text = buffer
@@ -50,9 +65,10 @@ export function createRejectsFile(candidates: readonly string[]) {
         const field = cleanText(fullField, MAX_FIELD_CHARACTERS)
         const reason = cleanText(fullReason, MAX_REASON_CHARACTERS)
         count += 1
-        const key = `${field}: ${reason}`
-        if (reasons.size < MAX_REASONS || reasons.has(key)) reasons.set(key, (reasons.get(key) ?? 0) + 1)
-        buffer += `${JSON.stringify({ row, field, reason, raw })}\n`
+        countReason(reasons, `${field}: ${reason}`)
+        lastRow = row
+        if (writtenCount < MAX_WRITTEN && writtenCharacters < MAX_WRITTEN_CHARACTERS)
+          write({ row, field, reason, raw })
       }
       if (buffer.length > BUFFER_CHARACTERS) flush()
     },
@@ -60,6 +76,8 @@ export function createRejectsFile(candidates: readonly string[]) {
     close(): void {
       if (isClosed) return
       isClosed = true
+      const omitted = count - writtenCount
+      if (omitted > 0) write({ row: lastRow, field: 'row', reason: `and ${omitted} more`, raw: '' })
       try {
         flush()
         if (opened !== undefined) closeSync(opened.descriptor)
@@ -68,13 +86,39 @@ export function createRejectsFile(candidates: readonly string[]) {
       }
     },
     getCount: () => count,
-    getTopReasons: () => [...reasons].sort(([, a], [, b]) => b - a).slice(0, TOP_REASONS),
+    /** Return the most frequent reasons with their counts. Those that differ in their first value count together. */
+    getTopReasons: (): readonly (readonly [reason: string, count: number])[] =>
+      [...reasons.values()]
+        .toSorted((one, other) => other.count - one.count)
+        .slice(0, TOP_REASONS)
+        .map((reason) => [describeReason(reason), reason.count]),
     /** Return the path; `null` when nothing was rejected. @throws ImportError when the file is incomplete. */
     getPath(): string | null {
       if (writeError !== undefined) throw writeError
       return opened?.path ?? null
     },
   }
+}
+
+type CountedReason = { first: string; values: Set<string>; count: number }
+
+function countReason(reasons: Map<string, CountedReason>, reason: string): void {
+  const value = VALUE.exec(reason)?.[0] ?? ''
+  const key = reason.replace(VALUE, '')
+  const known = reasons.get(key)
+  if (known === undefined) {
+    if (reasons.size < MAX_REASONS) reasons.set(key, { first: reason, values: new Set([value]), count: 1 })
+    return
+  }
+  known.count += 1
+  if (known.values.size <= MAX_VALUES) known.values.add(value)
+}
+
+/** Name the values: `the condition "used", "B" is not known to mean new`. */
+function describeReason({ first, values }: CountedReason): string {
+  const named = [...values].slice(0, MAX_VALUES).join(', ')
+  const text = first.replace(VALUE, () => (values.size > MAX_VALUES ? `${named} …` : named))
+  return cleanText(text, MAX_FIELD_CHARACTERS + MAX_REASON_CHARACTERS)
 }
 
 function toImportError(error: unknown, path: string): ImportError {

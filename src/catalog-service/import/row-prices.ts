@@ -3,7 +3,7 @@ import { type ColumnMap, describeField, readSource } from './column-map.ts'
 import type { FieldName } from './feed-map.ts'
 import { type FeedPrice, describeMissingPrice, isPriceMissing, parseFeedPrice } from './feed-price.ts'
 import type { FeedOffer, SalePeriod, SourceRow } from './feed-row.ts'
-import { findSaleDates, findSalePeriod } from './feed-time.ts'
+import { findSaleDates, findSalePeriod, isDateMissing } from './feed-time.ts'
 
 export type Prices = Pick<FeedOffer, 'price' | 'oldPrice' | 'currency' | 'salePeriod'>
 
@@ -66,9 +66,15 @@ function findPriceText({ row, columns }: PriceTask, name: FieldName): PriceText 
   const { columns: alternatives, value } = columns.fields[name]
   for (const field of alternatives) {
     const text = row.read(field)
-    if (!isPriceMissing(text)) return { field, text }
+    if (!isPriceMissing(text)) return { field, text: `${text} ${readOwnCurrency(row, field)}`.trim() }
   }
   return isPriceMissing(value) ? undefined : { field: name, text: value }
+}
+
+/** Read the currency of a price that is an object, such as `{ "value": "9.99", "currency": "EUR" }`. Each price has its own. */
+function readOwnCurrency(row: SourceRow, field: string): string {
+  const own = /^(.*\.)(?:value|amount)$/.exec(field)?.[1]
+  return own === undefined ? '' : row.read(`${own}currency`)
 }
 
 /** `consequence`: text for the reject about what happens to the row without this price. */
@@ -81,7 +87,7 @@ function parsePrice(
   // Which of several prices is the current one is unknown.
   if (!row.hasLists && new Set(row.readAll(field)).size > 1)
     return reject(field, `has several prices${consequence}`)
-  const price = parseFeedPrice(text, currency, columns.decimal)
+  const price = parseFeedPrice(text, currency, columns)
   return typeof price === 'string' ? reject(field, price + consequence) : price
 }
 
@@ -101,14 +107,14 @@ function isFormerPrice(
 function findPeriod(task: PriceTask, consequence: string): SalePeriod | null | undefined {
   const { row, columns, reject } = task
   const dates = readSource(row, columns.fields.saleDates)
-  if (dates !== '') {
+  if (!isDateMissing(dates)) {
     const field = columns.fields.saleDates.columns[0] ?? 'saleDates'
     return findSaleDates(dates) ?? reject(field, `not two dates separated by "/"; ${consequence}`)
   }
   const start = readSource(row, columns.fields.saleStartsAt)
   const end = readSource(row, columns.fields.saleEndsAt)
-  if (start === '' && end === '') return null
-  const name = end === '' ? 'saleStartsAt' : 'saleEndsAt'
+  if (isDateMissing(start) && isDateMissing(end)) return null
+  const name = isDateMissing(end) ? 'saleStartsAt' : 'saleEndsAt'
   const reason = `not dates of a start and a later end; ${consequence}`
   return findSalePeriod(start, end) ?? reject(describeField(columns, name, row), reason)
 }

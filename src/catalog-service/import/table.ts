@@ -5,11 +5,14 @@ import { MAX_RAW_CHARACTERS, MAX_ROW_BYTES, type SourceRow, truncateRaw, toColum
 
 const MAX_COLUMNS = 1_000
 
-const SEPARATOR_LINE = /^"?sep=.?"?\s*$/i
+/** A line that tells spreadsheets the delimiter. */
+export const SEPARATOR_LINE = /^"?sep=.?"?\s*$/i
 
 export type TableOptions = Readonly<{
   file: string
   delimiter: Delimiter
+  /** Lines before the header that are no part of the table. */
+  skippedLines?: number | undefined
   /** Whether a carriage return alone ends a line, as on classic Mac OS. */
   hasBareCarriageReturns: boolean
   /** Names of the columns of a table without a header. */
@@ -62,7 +65,7 @@ export async function* readTable(
 }
 
 function createTableReader(options: TableOptions) {
-  const { file, isFramed = false, columnNames } = options
+  const { file, isFramed = false, columnNames, skippedLines = 0 } = options
   let columns = columnNames === undefined ? undefined : toColumns({ record: columnNames, raw: '' }, options)
   let [row, firstLine, isEnded] = [0, 1, false]
   /** Return whether the record is the first or last line of a framed table. */
@@ -77,7 +80,7 @@ function createTableReader(options: TableOptions) {
       const lines = raw.includes('"') ? splitLines(raw).length : 1
       const location = { row: (row += 1), firstLine, lines }
       firstLine += lines
-      if (isBlank(record) || isFrame(record)) return
+      if (isBlank(record) || isFrame(record) || location.firstLine <= skippedLines) return
       if (columns === undefined) {
         if (!SEPARATOR_LINE.test(raw)) columns = readHeader(record, options)
         return
@@ -235,7 +238,7 @@ function findRowProblem(
   if (problem !== undefined) return problem
   if (cells.length < count || (cells.length > count && !isFramed))
     return `has ${cells.length} cells, the ${header === '' ? 'column map' : 'header'} has ${count}`
-  if (cells.includes(undefined)) return 'not UTF-8'
+  if (cells.includes(undefined)) return 'has bytes that cannot be decoded'
   return cells.some((cell) => cell?.includes('\u0000')) ? 'contains the character U+0000' : undefined
 }
 

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { sql } from 'kysely'
-import { MAX_OFFERS, MAX_PUBLISHED_BYTES, computeOfferBytes } from '../../offers/offer-limits.ts'
+import { MAX_OFFERS, MAX_PUBLISHED_BYTES, computeOfferBytes, limitOffers } from '../../offers/offer-limits.ts'
 import { isPostgres } from '../../database/is-postgres.ts'
 import { type RankableOffer, compareTexts } from '../../offers/ranking.ts'
 import { type ProductDetails, mergeDetails } from '../store/merge-details.ts'
@@ -12,6 +12,7 @@ import {
   type StoredSource,
   OFFERS_TABLE,
   type OfferRow,
+  type OfferRowKey,
   PRODUCTS_TABLE,
   type ProductRow,
   adoptSkippedProducts,
@@ -20,6 +21,7 @@ import {
   findStaleOffers,
   recordUnchanged,
   removeMigratedOffers,
+  removeOffers,
   removeStaleOffers,
   upsertRows,
 } from './import-statements.ts'
@@ -77,10 +79,9 @@ export async function createFeedWriter(database: Catalog, target: ImportTarget, 
           : await fetchMergedProducts(database, run, importedGtins)
       productCount += gtins.length - importedGtins.length
       for (const { candidates } of mergedProducts.values()) offerCount -= candidates.size
-      const rejects: Reject[] = []
       const { feedId, importId } = run
-      for (const rowProduct of batch)
-        rejects.push(...(await mergeProduct(mergedProducts, rowProduct, { shops, feedId })))
+      for (const rowProduct of batch) await mergeProduct(mergedProducts, rowProduct, { shops, feedId })
+      const rejects = await limitProducts(database, mergedProducts, feedId)
       const productRows: ProductRow[] = []
       const offerRows: OfferRow[] = []
       // Write in key order, so that neighbouring pages of the table are written together.
@@ -145,72 +146,92 @@ function isUnchanged(row: FeedRow, stored: StoredSource, shops: ShopRegistry): b
   )
 }
 
-/** An offer with its product details. `template`: its link template; `row`: absent when it is already written. */
+/** An offer with its product details. `template`: its link template; `row`: to be written; `storedKey`: of the row that is already written. */
 type Candidate = Readonly<{
   offer: Omit<RankableOffer, 'affiliateUrl'> & Readonly<{ url: string }>
   template: string | null
   details: ProductDetails
   row?: OfferRow
+  storedKey?: OfferRowKey | undefined
 }>
 
-/** One product of an import. `digest`: of its only row; `undefined` when there were several. */
+/** One product of an import. `digest`: of its only row; `undefined` when there were several. `row`: the last one. */
 type MergedProduct = {
   candidates: Map<string, Candidate>
-  /** Of the offers. */
+  /** Of all offers that were read; those that others have replaced count, too. */
   bytes: number
   shopKeys: Set<string>
   digest: string | undefined
+  row: number
 }
 
-/** Add a row to its product. A later offer replaces an earlier one with the same key. Return a reject for offers beyond the limits. */
+/** Add a row to its product. A later offer replaces an earlier one with the same key. */
 async function mergeProduct(
   mergedProducts: Map<string, MergedProduct>,
   { row, product, digest }: RowProduct,
   { shops, feedId }: Readonly<{ shops: ShopRegistry; feedId: number }>,
-): Promise<Reject[]> {
+): Promise<void> {
   const { gtin, offers } = product
   const earlier = mergedProducts.get(gtin)
   const merged = earlier ?? createMergedProduct()
   const { candidates, shopKeys } = merged
-  let omittedCount = 0
   for (const offer of offers) {
-    const offerBytes = computeOfferBytes(offer, offer.url)
-    if (!hasSpace(merged, offerBytes)) {
-      omittedCount += 1
-      continue
-    }
     const shopOrPromise = shops.get(offer)
     // Known shops are returned synchronously; `await` for each offer would be slow.
     const shop = shopOrPromise instanceof Promise ? await shopOrPromise : shopOrPromise
     const offerRow = toOfferRow({ gtin, feedId }, offer, shop)
     const template = offer.link === 'page' ? shop.linkTemplate : null
     const key = toOfferRowKey(offerRow)
-    // An offer with the same key has the same link.
-    if (!candidates.has(key)) merged.bytes += offerBytes
-    candidates.set(key, { offer, template, details: product, row: offerRow })
+    const storedKey = candidates.get(key)?.storedKey
+    candidates.set(key, { offer, template, details: product, row: offerRow, storedKey })
+    merged.bytes += computeOfferBytes(offer, offer.url)
     shopKeys.add(shop.key)
   }
-  const isOnlyRow = earlier === undefined && omittedCount === 0
-  mergedProducts.set(gtin, { ...merged, digest: isOnlyRow ? digest : undefined })
-  return listOmittedRejects(omittedCount, { row, gtin, isFull: candidates.size >= MAX_OFFERS })
+  mergedProducts.set(gtin, { ...merged, row, digest: earlier === undefined ? digest : undefined })
 }
 
-function hasSpace({ candidates, bytes }: MergedProduct, offerBytes: number): boolean {
-  return candidates.size < MAX_OFFERS && bytes + offerBytes <= MAX_PUBLISHED_BYTES
+/** Keep the cheapest offers of each product, and remove others that are stored. Return a reject for each product with too many. */
+async function limitProducts(
+  database: Catalog,
+  mergedProducts: ReadonlyMap<string, MergedProduct>,
+  feedId: number,
+): Promise<readonly Reject[]> {
+  const rejects: Reject[] = []
+  for (const [gtin, merged] of mergedProducts) {
+    if (merged.candidates.size <= MAX_OFFERS && merged.bytes <= MAX_PUBLISHED_BYTES) continue
+    const { omitted, reject } = limitCandidates(gtin, merged)
+    rejects.push(...reject)
+    await removeOffers(database, { gtin, feedId }, omitted)
+  }
+  return rejects
 }
 
-function listOmittedRejects(
-  omittedCount: number,
-  { row, gtin, isFull }: Readonly<{ row: number; gtin: string; isFull: boolean }>,
-): Reject[] {
-  if (omittedCount === 0) return []
-  const limit = isFull ? `${MAX_OFFERS} offers` : `${MAX_PUBLISHED_BYTES / 1_024} kB of offers`
-  const reason = `more than ${limit} of one product; ${omittedCount} left out`
-  return [{ row, field: 'offers', reason, raw: gtin }]
+/** `omitted`: offers of earlier batches that are stored. */
+type Omission = Readonly<{ omitted: readonly OfferRowKey[]; reject: readonly Reject[] }>
+
+/** Keep the cheapest offers of a product that has more than the limits. */
+function limitCandidates(gtin: string, merged: MergedProduct): Omission {
+  const { candidates, row } = merged
+  const offers = [...candidates].map(([key, { offer }]) => ({ ...offer, affiliateUrl: offer.url, key }))
+  const limited = limitOffers(offers, MAX_PUBLISHED_BYTES)
+  const omittedCount = limited.tooMany + limited.tooLarge
+  if (omittedCount === 0) return { omitted: [], reject: [] }
+  const kept = new Set(limited.offers.map(({ key }) => key))
+  const omitted: OfferRowKey[] = []
+  for (const [key, { storedKey }] of candidates) {
+    if (kept.has(key)) continue
+    if (storedKey !== undefined) omitted.push(storedKey)
+    candidates.delete(key)
+  }
+  // The next import must choose again.
+  merged.digest = undefined
+  const limit = limited.tooMany > 0 ? `${MAX_OFFERS} offers` : `${MAX_PUBLISHED_BYTES / 1_024} kB of offers`
+  const reason = `more than ${limit} of one product: ${omittedCount} others are left out, the most expensive ones first`
+  return { omitted, reject: [{ row, field: 'offers', reason, raw: gtin }] }
 }
 
 function createMergedProduct(): MergedProduct {
-  return { candidates: new Map(), bytes: 0, shopKeys: new Set(), digest: undefined }
+  return { candidates: new Map(), bytes: 0, shopKeys: new Set(), digest: undefined, row: 0 }
 }
 
 function toOfferRow(
@@ -286,7 +307,9 @@ async function fetchMergedProducts(
     const template = row.is_page === 1 ? row.link_template : null
     const details = { title, brand, images: JSON.parse(row.images) as string[] }
     const key = [gtin, feedId, row.network_id, row.merchant_id, row.currency, row.variant]
-    product.candidates.set(toOfferRowKey(key), { offer: row, template, details })
+    const { network_id: networkId, merchant_id: merchantId, currency, variant } = row
+    const storedKey = { networkId, merchantId, currency, variant }
+    product.candidates.set(toOfferRowKey(key), { offer: row, template, details, storedKey })
     product.bytes += computeOfferBytes(row, row.url)
   }
   return mergedProducts

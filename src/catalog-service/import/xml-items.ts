@@ -1,14 +1,9 @@
-import { SaxesParser, type SaxesTagNS } from 'saxes'
-import { ImportError } from '../../errors.ts'
-import { MAX_ROW_BYTES, type SourceRow, truncateRaw, toColumnName } from './feed-row.ts'
-import { findNamedCharacter, isBlockTag } from './feed-text.ts'
+import type { SaxesTagNS } from 'saxes'
+import { type SourceRow, truncateRaw, toColumnName } from './feed-row.ts'
+import { isBlockTag } from './feed-text.ts'
+import { type ItemCollector, XmlItemParser, createBoundaryCheck } from './xml-item-parser.ts'
 
-const MAX_DEPTH = 100
-
-/** Characters before the first element; bounds memory for an endless document type. */
-const MAX_PROLOG_CHARACTERS: number = 64 * 1024
-
-const GOOGLE_NAMESPACE = /^https?:\/\/base\.google\.com\/ns\/1\.0\/?$/
+const GOOGLE_NAMESPACE = /^https?:\/\/base\.google\.com\/c?ns\/\d\.\d\/?$/
 const ATOM_NAMESPACE = 'http://www.w3.org/2005/Atom'
 
 /** Characters kept of a field; more than any title with its markup. */
@@ -28,85 +23,25 @@ type Fields = Map<string, { values: string[]; isNested: boolean }>
 
 type Item = Readonly<{ google: Fields; plain: Fields }>
 
-/** Collects the fields of items. Levels are relative to the item, which has level 0. */
-export type ItemCollector = Readonly<{
-  /** For messages. */
-  itemName: string
-  /** `names`: of the open elements, the outermost first. */
-  isItem(names: readonly string[], tag: SaxesTagNS): boolean
-  open(tag: SaxesTagNS, level: number): void
-  text(piece: string): void
-  close(tag: SaxesTagNS, level: number): void
-  /** Return the item, and begin the next one. */
-  finish(row: number, bytes: number): SourceRow
-}>
-
 /**
  * @yields the items of each chunk; memory is bounded by one chunk and one item
- * @throws ImportError when it is not well-formed, has a document type with declarations, or an item is too long.
+ * @throws ImportError when it is not well-formed outside of items, has a document type with declarations, or an item is too long.
  */
 export async function* readXmlItems(
   texts: AsyncIterable<string>,
   file: string,
-  collector: ItemCollector = createGoogleCollector(),
+  collector: ItemCollector,
 ): AsyncGenerator<SourceRow[]> {
-  const itemParser = createItemParser(file, collector)
+  const itemParser = new XmlItemParser(file, collector)
   for await (const text of texts) yield itemParser.parse(text)
-  itemParser.close()
+  yield itemParser.close()
 }
 
-function createItemParser(file: string, collector: ItemCollector) {
-  const parser = createSaxParser(file)
-  const names: string[] = []
-  let items: SourceRow[] = []
-  let [row, itemDepth, position] = [0, 0, 0]
-  const addText = (piece: string): void => {
-    if (itemDepth > 0 && names.length > itemDepth) collector.text(piece)
-  }
-  parser.on('text', addText)
-  parser.on('cdata', addText)
-  parser.on('opentag', (tag) => {
-    names.push(tag.name)
-    if (names.length > MAX_DEPTH) throw new ImportError(`${file} nests elements more than ${MAX_DEPTH} deep`)
-    if (itemDepth === 0 && collector.isItem(names, tag)) {
-      itemDepth = names.length
-      position = parser.position
-    }
-    if (itemDepth > 0) collector.open(tag, names.length - itemDepth)
-  })
-  parser.on('closetag', (tag) => {
-    const level = names.length - itemDepth
-    names.pop()
-    if (itemDepth === 0) return
-    collector.close(tag, level)
-    if (level > 0) return
-    row += 1
-    items.push(collector.finish(row, parser.position - position))
-    itemDepth = 0
-    position = parser.position
-  })
-  return {
-    parse(piece: string): SourceRow[] {
-      if (piece.includes('\u0000'))
-        throw new ImportError(`${file} contains the character U+0000, which XML does not allow`)
-      parser.write(piece)
-      const sinceItem = parser.position - position
-      if (sinceItem > (names.length > 0 || row > 0 ? MAX_ROW_BYTES : MAX_PROLOG_CHARACTERS))
-        throw new ImportError(`${file}: ${sinceItem} characters without the end of an item`)
-      const finishedItems = items
-      items = []
-      return finishedItems
-    },
-    close(): void {
-      parser.close()
-      if (row === 0) throw new ImportError(`${file} has no ${collector.itemName}`)
-    },
-  }
-}
-
-/** Create a collector for RSS items and Atom entries with the elements of Google Merchant. */
-function createGoogleCollector(): ItemCollector {
+/** Create a collector for RSS items and Atom entries with the elements of Google Merchant. `names`: of the fields that are read. */
+export function createGoogleCollector(names: ReadonlySet<string>): ItemCollector {
   let item: Item = { google: new Map(), plain: new Map() }
+  /** Of the field; `undefined` in one that is not read. */
+  let name: string | undefined
   let text = ''
   let isNested = false
   /** Also collects the text of elements inside a field. */
@@ -115,17 +50,26 @@ function createGoogleCollector(): ItemCollector {
   }
   return {
     itemName: '<item> and no <entry>',
-    isItem: (_names, { local }) => local === 'item' || local === 'entry',
+    hasItemBoundary: createBoundaryCheck(['item', 'entry']),
+    isItem: (_names, { local }) => /^(?:item|entry)$/i.test(local),
     open(tag, level) {
       // Only direct children of an item are fields: the price in `g:shipping` is not the item's price.
       isNested = level > 1
-      if (!isNested) text = ''
-      else if (isBlockTag(tag.local)) append(' ')
+      if (isNested) {
+        if (isBlockTag(tag.local)) append(' ')
+        return
+      }
+      const column = toColumnName(tag.local)
+      name = names.has(column) ? column : undefined
+      text = ''
     },
-    text: append,
+    text(piece) {
+      if (name !== undefined) append(piece)
+    },
     close(tag, level) {
       if (level !== 1) return
-      addField(item, tag, { text: text.trim(), isNested })
+      if (name !== undefined) addField(item, tag, { name, text: text.trim(), isNested })
+      name = undefined
       isNested = false
       text = ''
     },
@@ -137,36 +81,6 @@ function createGoogleCollector(): ItemCollector {
   }
 }
 
-/** Create a strict parser that tolerates two common errors of real feeds: undeclared prefixes and HTML entities. */
-function createSaxParser(file: string) {
-  const parser = new SaxesParser({ xmlns: true, resolvePrefix } as const)
-  parser.ENTITIES = new Proxy(parser.ENTITIES, {
-    get: (_entities, name) => findNamedCharacter(String(name)),
-  })
-  parser.on('doctype', (text) => {
-    if (text.includes('['))
-      throw new ImportError(
-        `${file} has a document type with declarations (<!DOCTYPE … [), which is not supported`,
-      )
-  })
-  parser.on('error', (error) => {
-    throw new ImportError(`${file} is not well-formed XML: ${formatParserError(error.message)}`, {
-      cause: error,
-    })
-  })
-  return parser
-}
-
-function resolvePrefix(prefix: string): string {
-  return prefix === 'g' ? 'http://base.google.com/ns/1.0' : `undeclared:${prefix}`
-}
-
-/** Convert `12:34: unclosed tag: item` to `line 12, column 34: unclosed tag: item`. */
-function formatParserError(message: string): string {
-  const [, line, column, detail] = /^(\d+):(\d+): (.*)$/s.exec(message) ?? []
-  return detail === undefined ? message : `line ${line}, column ${column}: ${detail.replace(/\.$/, '')}`
-}
-
 function findFields({ google, plain }: Item, tag: SaxesTagNS): Fields | undefined {
   if (GOOGLE_NAMESPACE.test(tag.uri)) return google
   return tag.uri === '' || tag.uri === ATOM_NAMESPACE || tag.prefix === '' ? plain : undefined
@@ -175,11 +89,11 @@ function findFields({ google, plain }: Item, tag: SaxesTagNS): Fields | undefine
 function addField(
   item: Item,
   tag: SaxesTagNS,
-  { text, isNested }: Readonly<{ text: string; isNested: boolean }>,
+  { name: ownName, text, isNested }: Readonly<{ name: string; text: string; isNested: boolean }>,
 ): void {
   const fields = findFields(item, tag)
-  const link = findAtomLink(tag)
-  const { name, value } = link ?? { name: toColumnName(tag.local), value: text }
+  const link = findAtomLink(tag, text)
+  const { name, value } = link ?? { name: ownName, value: text }
   if (fields === undefined || value === '') return
   const field = fields.get(name) ?? { values: [], isNested: false }
   field.isNested ||= isNested && link === undefined
@@ -187,13 +101,19 @@ function addField(
   fields.set(name, field)
 }
 
-/** Find an entry's page (RFC 4287, 4.2.7): `rel` is `alternate` or absent. Other types, such as PDF, are the second choice. */
-function findAtomLink(tag: SaxesTagNS): { name: string; value: string } | undefined {
+/**
+ * Find an entry's page (RFC 4287, 4.2.7): `rel` is `alternate` or absent. Other types, such as PDF, are the second choice. Some feeds
+ * have it as text.
+ */
+function findAtomLink(tag: SaxesTagNS, text: string): { name: string; value: string } | undefined {
   if (tag.uri !== ATOM_NAMESPACE || tag.local !== 'link') return undefined
-  const { rel, type, href } = tag.attributes
-  const isAlternate = rel === undefined || rel.value === 'alternate'
-  const isPage = /^\s*(?:$|text\/html|application\/xhtml\+xml)/i.test(type?.value ?? '')
-  return { name: isPage ? 'link' : OTHER_LINK_FIELD, value: isAlternate ? (href?.value ?? '').trim() : '' }
+  const read = (name: string): string => tag.attributes[name]?.value.trim() ?? ''
+  const isAlternate = tag.attributes['rel'] === undefined || read('rel') === 'alternate'
+  const isPage = /^(?:$|text\/html|application\/xhtml\+xml)/i.test(read('type'))
+  return {
+    name: isPage ? 'link' : OTHER_LINK_FIELD,
+    value: isAlternate ? read('href') || text : '',
+  }
 }
 
 function toSourceRow({ google, plain }: Item, row: number, bytes: number): SourceRow {
@@ -216,6 +136,14 @@ function toSourceRow({ google, plain }: Item, row: number, bytes: number): Sourc
       truncateRaw(
         JSON.stringify(Object.fromEntries([...plain, ...google].map(([name, { values }]) => [name, values]))),
       ),
-    getContent: () => JSON.stringify([[...google], [...plain]]),
+    getContent: () => `${toContent(google)}\n${toContent(plain)}`,
   }
+}
+
+/** Separated by characters that XML cannot contain. */
+function toContent(fields: Fields): string {
+  let content = ''
+  for (const [name, { values, isNested }] of fields)
+    content += `${name}\u0001${isNested}\u0001${values.join('\u0001')}\u0002`
+  return content
 }

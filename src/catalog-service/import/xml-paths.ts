@@ -1,8 +1,9 @@
 import type { SaxesTagNS } from 'saxes'
-import { MAX_OFFERS } from '../../offers/offer-limits.ts'
+import { MAX_READ_OFFERS } from '../../offers/offer-limits.ts'
 import { type SourceRow, toColumnName, truncateRaw } from './feed-row.ts'
 import { isBlockTag } from './feed-text.ts'
-import { type ItemCollector, MAX_FIELD_CHARACTERS, MAX_VALUES } from './xml-items.ts'
+import { type ItemCollector, createBoundaryCheck } from './xml-item-parser.ts'
+import { MAX_FIELD_CHARACTERS, MAX_VALUES } from './xml-items.ts'
 
 /** A step of a path: an element, possibly with `[@attribute=value]`. */
 type Step = Readonly<{ name: string; attribute: string | undefined; value: string | undefined }>
@@ -26,6 +27,9 @@ export type PathOptions = Readonly<{
   markupKeys: ReadonlySet<string>
 }>
 
+/** Step of a path to an attribute of the element around the item: `../@merchantName`. */
+const PARENT = '..'
+
 /** Normalize a path like names of columns: `Products/g:Product[@Name="EAN"]/@ID` gives `products/product[@name=ean]/@id`. */
 export function toXmlKey(path: string): string {
   return path
@@ -37,11 +41,16 @@ export function toXmlKey(path: string): string {
     .join('/')
 }
 
+/** Normalize the name of an element, without a prefix that programs or networks put before all names. */
+function toElementName(name: string): string {
+  return toColumnName(name.trim().replace(/^(?:ns\d+|td|cj):/i, ''))
+}
+
 function parseStep(step: string): Step {
   const [, name = '', attribute, value] =
     /^([^[]*)(?:\[@([^=]*)=["']?([^\]]*?)["']?\])?$/.exec(step.trim()) ?? []
   return {
-    name: toColumnName(name),
+    name: toElementName(name),
     attribute: attribute === undefined ? undefined : toColumnName(attribute),
     value: value?.toLowerCase(),
   }
@@ -63,6 +72,9 @@ export function createPathCollector(options: PathOptions): ItemCollector {
   let openOffer: Fields | undefined
   let elements: Element[] = []
   let captures: Capture[] = []
+  /** Open elements outside of items by depth, for `../@attribute`. */
+  const outerElements: Element[] = []
+  const parentPaths = pathsByName.get(PARENT) ?? []
 
   const add = (key: string, text: string): void => {
     const target = openOffer ?? fields
@@ -73,7 +85,7 @@ export function createPathCollector(options: PathOptions): ItemCollector {
   const startOffer = (): void => {
     openOffer = new Map()
     // One above the limit, so that the excess is reported.
-    if (offers !== undefined && offers.length <= MAX_OFFERS) offers.push(openOffer)
+    if (offers !== undefined && offers.length <= MAX_READ_OFFERS) offers.push(openOffer)
   }
   const markNested = (tag: SaxesTagNS): void => {
     for (const capture of captures) {
@@ -81,11 +93,17 @@ export function createPathCollector(options: PathOptions): ItemCollector {
       if (isBlockTag(tag.local)) append(capture, ' ')
     }
   }
+  const addParentAttributes = (): void => {
+    const parent = outerElements.at(-1)
+    for (const { key, attribute = '' } of parentPaths)
+      add(key, parent?.attributes.get(attribute)?.trim() ?? '')
+  }
   const openElement = (tag: SaxesTagNS, level: number): void => {
     markNested(tag)
     const element = toElement(tag)
     if (level > 0) elements.push(element)
     if (isOffer()) startOffer()
+    if (level === 0) addParentAttributes()
     const paths = pathsByName.get(level === 0 ? '' : element.name) ?? []
     for (const path of paths.filter(({ steps }) => isMatch(steps, elements))) {
       if (path.attribute === undefined) captures.push({ level, path, text: '', isNested: false })
@@ -101,7 +119,14 @@ export function createPathCollector(options: PathOptions): ItemCollector {
   }
   return {
     itemName: options.items.map((path) => `<${path}>`).join(' and no '),
-    isItem: (names) => itemPaths.some((steps) => isItemPath(steps, names)),
+    hasItemBoundary: createBoundaryCheck(itemPaths.map((steps) => steps.at(-1)?.name ?? '')),
+    isItem(names, tag) {
+      const isFound = itemPaths.some((steps) => isItemPath(steps, names))
+      if (parentPaths.length === 0) return isFound
+      outerElements.length = names.length - 1
+      if (!isFound) outerElements.push(toElement(tag))
+      return isFound
+    },
     open: openElement,
     text(piece) {
       for (const capture of captures) append(capture, piece)
@@ -111,6 +136,7 @@ export function createPathCollector(options: PathOptions): ItemCollector {
       const item = toPathRow({ row, bytes, fields, offers })
       fields = new Map()
       offers = offerSteps === undefined ? undefined : []
+      openOffer = undefined
       elements = []
       captures = []
       return item
@@ -136,7 +162,7 @@ function toElement(tag: SaxesTagNS): Element {
     toColumnName(name),
     value,
   ])
-  return { name: toColumnName(tag.name), attributes: new Map(attributes) }
+  return { name: toElementName(tag.name), attributes: new Map(attributes) }
 }
 
 function isMatch(steps: readonly Step[], elements: readonly Element[]): boolean {
@@ -153,7 +179,7 @@ function isMatch(steps: readonly Step[], elements: readonly Element[]): boolean 
 /** Whether the open elements end in the path: `products/product` also matches below another root. */
 function isItemPath(steps: readonly Step[], names: readonly string[]): boolean {
   const start = names.length - steps.length
-  return start >= 0 && steps.every(({ name }, index) => toColumnName(names[start + index] ?? '') === name)
+  return start >= 0 && steps.every(({ name }, index) => toElementName(names[start + index] ?? '') === name)
 }
 
 type PathItem = Readonly<{

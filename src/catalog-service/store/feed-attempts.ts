@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { type Clock, MINUTE_MS, SECOND_MS } from '../../clock.ts'
+import { type Clock, DAY_MS, MINUTE_MS, SECOND_MS } from '../../clock.ts'
 import { hasOwnerExited } from '../../database/lease-owner.ts'
 import { toLeaseTime } from '../../database/lease-time.ts'
 import { retryConflicts } from '../../database/transaction.ts'
@@ -23,12 +23,18 @@ export type FeedAttempt = Readonly<{
   failureCount: number
   errorCode: string | null
   error: string | null
+  /** When the server may be called again, as it asked, by the clock of the leases; `null`: it did not ask. */
+  retryAtMs: number | null
   /** 0: no process runs the feed. */
   leaseUntilMs: number
   isRunning: boolean
 }>
 
-export type FeedFailure = Readonly<{ code: string; message: string }>
+/** `retryAfterMs`: how long the server asked not to be called. */
+export type FeedFailure = Readonly<{ code: string; message: string; retryAfterMs?: number | null }>
+
+/** A longer wait is a mistake of the server. */
+const MAX_RETRY_AFTER_MS: number = DAY_MS
 
 type AttemptStore = Pick<CatalogStore, 'usage' | 'clock'>
 
@@ -41,7 +47,7 @@ export async function fetchFeedAttempts({
   // A lease that ends much later than a new one was acquired before the clock was set back.
   const { rows } = await sql<AttemptRow>`
     select feed_id as "feedId", attempted_at_ms as "attemptedAtMs", failure_count as "failureCount",
-      error_code as "errorCode", error, lease_owner as owner, lease_until_ms as "leaseUntilMs",
+      error_code as "errorCode", error, retry_at_ms as "retryAtMs", lease_owner as owner, lease_until_ms as "leaseUntilMs",
       lease_until_ms > ${now} and lease_until_ms <= ${now} + cast(${2 * FEED_LEASE_MS} as bigint) as "isLeased"
     from feed_attempts where attempted_at_ms is not null`.execute(usage)
   return new Map(
@@ -74,7 +80,7 @@ export async function acquireFeedLease(
     values (${feedId}, ${now}, 1, ${INTERRUPTED.code}, ${INTERRUPTED.message}, ${owner}, ${until})
     on conflict (feed_id) do update set attempted_at_ms = excluded.attempted_at_ms,
       failure_count = feed_attempts.failure_count + 1, error_code = excluded.error_code, error = excluded.error,
-      lease_owner = excluded.lease_owner, lease_until_ms = excluded.lease_until_ms
+      lease_owner = excluded.lease_owner, lease_until_ms = excluded.lease_until_ms, retry_at_ms = null
     where feed_attempts.attempted_at_ms is not distinct from cast(${previous?.attemptedAtMs ?? null} as bigint)
       and feed_attempts.lease_until_ms = cast(${previous?.leaseUntilMs ?? 0} as bigint)
     returning feed_id`
@@ -102,19 +108,30 @@ export async function extendFeedLease(
 
 /** Record how an attempt ended, and release the lease. */
 export async function finishFeedAttempt(
-  { usage }: AttemptStore,
+  { usage, clock }: AttemptStore,
   feedId: number,
   { owner, failure }: Readonly<{ owner: string; failure: FeedFailure | null }>,
 ): Promise<void> {
+  const retryAfterMs = Math.min(failure?.retryAfterMs ?? 0, MAX_RETRY_AFTER_MS)
+  const retryAt =
+    retryAfterMs > 0 ? sql`${toLeaseTime(usage, clock)} + cast(${retryAfterMs} as bigint)` : sql`null`
   const outcome =
     failure === null
       ? sql`failure_count = 0, error_code = null, error = null`
-      : sql`error_code = ${failure.code}, error = ${failure.message}`
+      : sql`error_code = ${failure.code}, error = ${failure.message}, retry_at_ms = ${retryAt}`
   const finish = sql`
     update feed_attempts set ${outcome}, lease_owner = null, lease_until_ms = 0
     where feed_id = ${feedId} and lease_owner = ${owner}`
   await retryConflicts(() => finish.execute(usage))
 }
+
+const NO_ATTEMPT = {
+  attemptedAtMs: null,
+  failureCount: 0,
+  errorCode: null,
+  error: null,
+  retryAtMs: null,
+} as const
 
 /** Release a lease without an attempt: restore what the last attempt left. */
 export async function cancelFeedAttempt(
@@ -122,10 +139,10 @@ export async function cancelFeedAttempt(
   feedId: number,
   { owner, previous }: Readonly<{ owner: string; previous: FeedAttempt | undefined }>,
 ): Promise<void> {
+  const { attemptedAtMs, failureCount, errorCode, error, retryAtMs } = previous ?? NO_ATTEMPT
   const cancel = sql`
-    update feed_attempts set attempted_at_ms = ${previous?.attemptedAtMs ?? null},
-      failure_count = ${previous?.failureCount ?? 0}, error_code = ${previous?.errorCode ?? null},
-      error = ${previous?.error ?? null}, lease_owner = null, lease_until_ms = 0
+    update feed_attempts set attempted_at_ms = ${attemptedAtMs}, failure_count = ${failureCount}, error_code = ${errorCode},
+      error = ${error}, retry_at_ms = ${retryAtMs}, lease_owner = null, lease_until_ms = 0
     where feed_id = ${feedId} and lease_owner = ${owner}`
   await retryConflicts(() => cancel.execute(usage))
 }
@@ -145,7 +162,7 @@ export function computeNextRunMs(feed: Feed, attempt: FeedAttempt | undefined): 
   const everyMs = feed.everySeconds * SECOND_MS
   const isRetried = attempt.failureCount > 0 && attempt.errorCode !== FeedHeldError.code
   const waitMs = isRetried ? Math.min(everyMs, FIRST_RETRY_MS * 2 ** (attempt.failureCount - 1)) : everyMs
-  return attempt.attemptedAtMs + waitMs
+  return Math.max(attempt.attemptedAtMs + waitMs, attempt.retryAtMs ?? 0)
 }
 
 /** Whether a feed with a schedule had no successful run for two intervals. */

@@ -14,6 +14,11 @@ export type FeedSettings = Readonly<{
   map: string | null
   network: string | null
   merchant: string | null
+  /** Of prices that name none. */
+  currency: string | null
+  /** Decimal sign of prices. */
+  decimal: '.' | ',' | null
+  encoding: string | null
   /** `null`: no schedule. */
   everySeconds: number | null
   maxRemovedPercent: number
@@ -34,7 +39,14 @@ export type FeedResult = Readonly<{
   offerCount: number
   rejectedCount: number
   removedCount: number
+  /** Rows without a usable offer. `rejectedCount` also has what is wrong with usable ones. */
+  rejectedRowCount: number
+  /** The most frequent reasons for rejects, with their counts. */
+  topReasons: readonly RejectCount[]
+  rejectsPath: string | null
 }>
+
+export type RejectCount = readonly [reason: string, count: number]
 
 export type Feed = FeedSettings &
   FeedResult &
@@ -67,6 +79,9 @@ function toFeed(row: Selectable<CatalogTables['feeds']>): Feed {
     map: row.map,
     network: row.network,
     merchant: row.merchant,
+    currency: row.currency,
+    decimal: row.decimal === '.' || row.decimal === ',' ? row.decimal : null,
+    encoding: row.encoding,
     everySeconds: row.every_seconds,
     maxRemovedPercent: row.max_removed_percent,
     isMigrated: row.is_migrated === 1,
@@ -82,6 +97,9 @@ function toFeed(row: Selectable<CatalogTables['feeds']>): Feed {
     offerCount: row.offer_count,
     rejectedCount: row.rejected_count,
     removedCount: row.removed_count,
+    rejectedRowCount: row.rejected_row_count,
+    topReasons: row.top_reasons === null ? [] : (JSON.parse(row.top_reasons) as RejectCount[]),
+    rejectsPath: row.rejects_path,
   }
 }
 
@@ -96,6 +114,9 @@ function toSettingsRow(settings: FeedChange) {
     map: settings.map,
     network: settings.network,
     merchant: settings.merchant,
+    currency: settings.currency,
+    decimal: settings.decimal,
+    encoding: settings.encoding,
     every_seconds: settings.everySeconds,
     max_removed_percent: settings.maxRemovedPercent,
   }
@@ -139,6 +160,9 @@ export async function saveFeedResult(
       offer_count: result.offerCount,
       rejected_count: result.rejectedCount,
       removed_count: result.removedCount,
+      rejected_row_count: result.rejectedRowCount,
+      top_reasons: result.topReasons === undefined ? undefined : JSON.stringify(result.topReasons),
+      rejects_path: result.rejectsPath,
     })
     .where('id', '=', id)
     .execute()

@@ -55,6 +55,16 @@ const FEED_ATTEMPTS = `create table feed_attempts (
   feed_id bigint primary key not null, attempted_at_ms bigint, failure_count integer not null, error_code text, error text,
   lease_owner text, lease_until_ms bigint not null)`
 
+/** How a feed is read, and what its last run rejected. */
+const FEED_READING = [
+  ...['currency', 'decimal', 'encoding', 'top_reasons', 'rejects_path'].map(
+    (column) => `alter table feeds add column ${column} text`,
+  ),
+  `alter table feeds add column rejected_row_count bigint not null default 0`,
+]
+
+const FEED_RETRY = `alter table feed_attempts add column retry_at_ms bigint`
+
 /** SQLite, by name. */
 export const CATALOG_MIGRATIONS: Migrations = {
   '0001-accounts': toMigration([
@@ -163,6 +173,7 @@ export const CATALOG_MIGRATIONS: Migrations = {
     `create index feed_shops_merchant on feed_shops (merchant_id, network_id)`,
     INSERT_FEED_SHOPS,
   ]),
+  '0008-feed-reading': toMigration(FEED_READING),
 }
 
 export const USAGE_MIGRATIONS: Migrations = {
@@ -175,6 +186,7 @@ export const USAGE_MIGRATIONS: Migrations = {
     `create table key_uses (key_id text primary key not null, used_at_ms integer not null) without rowid`,
   ]),
   '0003-feed-attempts': toMigration([FEED_ATTEMPTS]),
+  '0004-feed-retry': toMigration([FEED_RETRY]),
 }
 
 /** PostgreSQL and servers that speak its protocol, by name. */
@@ -227,6 +239,9 @@ export const POSTGRES_CATALOG_MIGRATIONS: Migrations = {
         INSERT_FEED_SHOPS,
         FEED_ATTEMPTS,
       ]),
+  },
+  'postgres-0004-feed-reading': {
+    up: (database: Kysely<unknown>) => runStatements(database, [...FEED_READING, FEED_RETRY]),
   },
 }
 

@@ -59,6 +59,11 @@ export type CatalogTables = {
     /** Names that replace those of the feed. */
     network: string | null
     merchant: string | null
+    /** Of prices that name none. */
+    currency: string | null
+    /** Decimal sign of prices. */
+    decimal: string | null
+    encoding: string | null
     /** `null`: no schedule. */
     every_seconds: number | null
     max_removed_percent: number
@@ -79,6 +84,11 @@ export type CatalogTables = {
     offer_count: number
     rejected_count: number
     removed_count: number
+    /** Rows without a usable offer. */
+    rejected_row_count: number
+    /** The most frequent reasons as JSON: `[["gtin: there is no gtin", 12]]`. */
+    top_reasons: string | null
+    rejects_path: string | null
   }
   /** Shops of a feed, by network channel and kind of link. `import_id`: the import that wrote the row last. */
   feed_shops: {
@@ -151,5 +161,7 @@ export type UsageTables = {
     /** Process that runs the feed, until the lease ends. */
     lease_owner: string | null
     lease_until_ms: number
+    /** When the server of the feed may be called again, as it asked; `null`: it did not ask. */
+    retry_at_ms: number | null
   }
 }

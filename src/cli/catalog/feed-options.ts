@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
+import { findEncoding } from '../../catalog-service/import/encoding.ts'
 import { parseFeedMap } from '../../catalog-service/import/feed-map.ts'
 import { FEED_FORMATS, parseFeedFormat } from '../../catalog-service/import/formats.ts'
 import { DAY_SECONDS, HOUR_SECONDS, MINUTE_SECONDS } from '../../clock.ts'
@@ -66,11 +67,41 @@ function readMapJson(path: string): unknown {
 }
 
 /** How to read a feed. */
-export type ReadOptions = Readonly<{ network?: string; merchant?: string; format?: string; map?: string }>
+export type ReadOptions = Readonly<{
+  network?: string
+  merchant?: string
+  format?: string
+  map?: string
+  currency?: string
+  decimal?: '.' | ','
+  encoding?: string
+}>
+
+/** @throws UsageError */
+function parseCurrency(text: string): string {
+  if (/^[a-z]{3}$/i.test(text)) return text.toUpperCase()
+  throw new UsageError('--currency accepts a code of three letters, such as EUR')
+}
+
+/** @throws UsageError */
+function parseDecimal(text: string): string {
+  if (text === '.' || text === ',') return text
+  throw new UsageError('--decimal accepts . or ,')
+}
+
+/** @throws UsageError */
+function parseEncoding(text: string): string {
+  const encoding = findEncoding(text)
+  if (encoding !== undefined) return encoding
+  throw new UsageError('--encoding accepts the name of an encoding, such as utf-8, windows-1250 or shift_jis')
+}
 
 /** Add the options for reading a feed. `clearHint`: how a command removes a setting. */
 export function addReadOptions(command: Command, clearHint: string = ''): Command {
-  const parseFormat = (text: string): string => (isNone(text, clearHint) ? text : parseFeedFormat(text))
+  const unlessNone =
+    (parse: (text: string) => string) =>
+    (text: string): string =>
+      isNone(text, clearHint) ? text : parse(text)
   return command
     .option(
       '--network <name>',
@@ -82,18 +113,40 @@ export function addReadOptions(command: Command, clearHint: string = ''): Comman
       `merchant (shop) of all offers, in place of what the feed says${clearHint}`,
       createLineParser('--merchant needs a name of'),
     )
-    .option('--format <name>', `${FEED_FORMATS.join(', ')}; default: detected${clearHint}`, parseFormat)
+    .option(
+      '--format <name>',
+      `${FEED_FORMATS.join(', ')}; default: detected${clearHint}`,
+      unlessNone(parseFeedFormat),
+    )
     .option(
       '--map <file>',
-      `column map for another format: a JSON file, see docs/publish/feeds.md${clearHint}`,
-      (text: string) => (isNone(text, clearHint) ? text : readMapFile(text)),
+      `column map for another format, or changes to a format: a JSON file, see docs/publish/feeds.md${clearHint}`,
+      unlessNone(readMapFile),
     )
+    .option(
+      '--currency <code>',
+      `currency of prices that name none, such as EUR${clearHint}`,
+      unlessNone(parseCurrency),
+    )
+    .option('--decimal <sign>', `decimal sign of prices, . or ,${clearHint}`, unlessNone(parseDecimal))
+    .option(
+      '--encoding <name>',
+      `encoding, such as windows-1250, in place of the one that is declared or detected${clearHint}`,
+      unlessNone(parseEncoding),
+    )
+}
+
+export type HeaderOptions = Readonly<{ headerFile?: string }>
+
+/** Add the option for the headers of requests. */
+export function addHeaderOption(command: Command, clearHint: string = ''): Command {
+  return command.option(
+    '--header-file <file>',
+    `file with request headers, one "Name: value" per line; secrets as in an address${clearHint}`,
+    (text: string) => (isNone(text, clearHint) ? text : resolve(text)),
+  )
 }
 
 function isNone(text: string, clearHint: string): boolean {
   return clearHint !== '' && text === 'none'
-}
-
-export function toAbsolutePath(path: string): string {
-  return resolve(path)
 }

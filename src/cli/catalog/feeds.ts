@@ -27,12 +27,13 @@ import { formatCount } from '../../widgets/format.ts'
 import { type CommandContext, type ExitCode, type Runner, addExamples, print } from '../command.ts'
 import { type Confirmation, EXAMPLE_CHANNEL, noneToNull } from './arguments.ts'
 import {
+  type HeaderOptions,
   type ReadOptions,
+  addHeaderOption,
   addReadOptions,
   formatInterval,
   parseInterval,
   parseMaxRemoved,
-  toAbsolutePath,
 } from './feed-options.ts'
 import { createProgressPrinter, findHints, printSummary, rethrowImportFailure } from './import-output.ts'
 import { type CommandResult, type Listing, formatMinute, quote, toIso, toIsoOrNull } from './output.ts'
@@ -111,16 +112,11 @@ export function addFeeds(catalog: Command, run: Runner): void {
 /** Add the options of `add` and `set`. `clearHint`: how a command removes a setting. */
 function addFeedOptions(command: Command, clearHint: string = ''): Command {
   const describeDefault = (text: string): string => (clearHint === '' ? `; default: ${text}` : '')
-  return addReadOptions(command, clearHint)
+  return addHeaderOption(addReadOptions(command, clearHint), clearHint)
     .option(
       '--every <time>',
       `how often it is fetched, such as 30m, 6h or 1d; none: only by "feeds run"${describeDefault('6h')}`,
       parseIntervalOrNone,
-    )
-    .option(
-      '--header-file <file>',
-      `file with request headers, one "Name: value" per line; secrets as in --url${clearHint}`,
-      (text: string) => (text === 'none' ? text : toAbsolutePath(text)),
     )
     .option(
       '--max-removed <percent>',
@@ -134,11 +130,11 @@ function parseIntervalOrNone(text: string): number | 'none' {
 }
 
 type FeedOptions = ReadOptions &
+  HeaderOptions &
   Readonly<{
     url?: string
     channel?: string
     every?: number | 'none'
-    headerFile?: string
     maxRemoved?: number
   }>
 
@@ -150,6 +146,9 @@ function toSettings(options: FeedOptions) {
     map: noneToNull(options.map),
     network: noneToNull(options.network),
     merchant: noneToNull(options.merchant),
+    currency: noneToNull(options.currency),
+    decimal: noneToNull(options.decimal),
+    encoding: noneToNull(options.encoding),
     everySeconds: noneToNull(options.every),
     headerFile: noneToNull(options.headerFile),
     maxRemovedPercent: options.maxRemoved,
@@ -161,6 +160,9 @@ const DEFAULT_SETTINGS = {
   map: null,
   network: null,
   merchant: null,
+  currency: null,
+  decimal: null,
+  encoding: null,
   headerFile: null,
   everySeconds: DEFAULT_INTERVAL_SECONDS,
   maxRemovedPercent: DEFAULT_MAX_REMOVED_PERCENT,
@@ -353,6 +355,7 @@ function toEntry(state: FeedState, nowMs: number): readonly string[] {
     `${name}  ${status}`,
     `${source}${schedule}; channel ${channelId ?? 'none'}${describeReading(state)}`,
     counts,
+    ...describeTopReasons(state),
     `last success ${formatTimeOrNever(state.fetchedAtMs)}; last attempt ${formatTimeOrNever(state.attemptedAtMs)}` +
       (state.nextRunAtMs === null
         ? ''
@@ -361,9 +364,17 @@ function toEntry(state: FeedState, nowMs: number): readonly string[] {
   ]
 }
 
-function describeReading({ network, merchant, format }: FeedState): string {
-  const settings = Object.entries({ network, merchant, format }).flatMap(([name, value]) =>
-    value === null ? [] : [`${name} ${value}`],
+/** Name the most frequent reasons for rejects, and the file with all of them. */
+function describeTopReasons({ topReasons, rejectsPath }: FeedState): readonly string[] {
+  if (topReasons.length === 0) return []
+  const reasons = topReasons.map(([reason, count]) => `${reason} (${formatCount(count, 'en')})`).join('; ')
+  return [`rejected most often: ${reasons}${rejectsPath === null ? '' : `; all: ${rejectsPath}`}`]
+}
+
+function describeReading(state: FeedState): string {
+  const { network, merchant, format, currency, decimal, encoding } = state
+  const settings = Object.entries({ network, merchant, format, currency, decimal, encoding }).flatMap(
+    ([name, value]) => (value === null ? [] : [`${name} ${value}`]),
   )
   return settings.length === 0 ? '' : `; ${settings.join(', ')}`
 }

@@ -1,6 +1,6 @@
 import { MAX_IMAGES } from '../../catalog/contract.ts'
 import type { ImportProgress, ImportSummary } from '../../catalog-service/import/import-feed.ts'
-import { findShopWarnings } from '../../catalog-service/feeds/feed-warnings.ts'
+import { findShopWarnings, toTemplateCommand } from '../../catalog-service/feeds/feed-warnings.ts'
 import type { CatalogStore } from '../../catalog-service/store/catalog-store.ts'
 import { fetchOwnedChannels } from '../../catalog-service/store/channels.ts'
 import { fetchNetworkChannels, fetchNetworks } from '../../catalog-service/store/networks.ts'
@@ -59,10 +59,12 @@ export async function findHints(
 export function printSummary(context: CommandContext, summary: ImportSummary): void {
   const { feed, format, products, offers, removedOffers, rejected, rejectsPath: rejects } = summary
   const { channelId: channel, leftOutPictures, replacedSample, unassignedNetworks, pageNetworks } = summary
+  const { guessedEncoding } = summary
   if (!context.isJson) for (const line of describeSummary(summary)) context.io.err(line)
   const counts = {
     feed,
     format,
+    guessedEncoding,
     products,
     offers,
     removedOffers,
@@ -78,10 +80,16 @@ export function printSummary(context: CommandContext, summary: ImportSummary): v
   ])
 }
 
+/** The letters of a text may be right in several encodings. */
+export function describeGuessedEncoding(encoding: string): string {
+  return `The encoding ${encoding} is guessed. If letters are wrong, set the right one with --encoding.`
+}
+
 function describeSummary(summary: ImportSummary): readonly string[] {
   const { format, hasLinkMerchants, replacedSample, removedOffers, pageNetworks, channelId } = summary
-  const { leftOutPictures } = summary
+  const { leftOutPictures, guessedEncoding } = summary
   const lines = [`Feed ${summary.feed}, read as ${format}.`]
+  if (guessedEncoding !== null) lines.push(describeGuessedEncoding(guessedEncoding))
   if (hasLinkMerchants)
     lines.push(
       'The feed names no shops, so they are named after the hosts of their links. Set a name with --merchant NAME.',
@@ -89,14 +97,14 @@ function describeSummary(summary: ImportSummary): readonly string[] {
   if (replacedSample) lines.push('The sample data was replaced.')
   if (removedOffers > 0)
     lines.push(
-      `${pluralize(removedOffers, 'older offer')} of the feed removed: the file no longer has them, has them with other links, or they were rejected.`,
+      `${pluralize(removedOffers, 'older offer')} of the feed removed: the file has them no longer, with another link, currency or shop, or their rows were rejected.`,
     )
   if (leftOutPictures > 0)
     lines.push(`${pluralize(leftOutPictures, 'picture')} left out: a product keeps its first ${MAX_IMAGES}.`)
   for (const network of pageNetworks.untracked)
     lines.push(
-      `Links in the network ${quote(network)} lead to the shops' own pages and earn no commission, because the network has no link template. Set one:`,
-      `  vitrine catalog networks set ${toShellWord(network)} --template "https://…{publisher}…{url}"`,
+      `Links in the network ${quote(network)} lead to the shops' own pages and earn no commission, because the network has no link template. Set one (docs/operate/catalog-service.md#link-templates):`,
+      `  ${toTemplateCommand(network)}`,
     )
   for (const network of summary.unassignedNetworks)
     lines.push(

@@ -8,7 +8,13 @@ import { HOUR_SECONDS } from '../../clock.ts'
 import { FeedHeldError } from '../../errors.ts'
 import { pluralize } from '../../lib/plural.ts'
 import { type CommandContext, type Runner, addExamples } from '../command.ts'
-import { type ReadOptions, addReadOptions, parseMaxRemoved } from './feed-options.ts'
+import {
+  type HeaderOptions,
+  type ReadOptions,
+  addHeaderOption,
+  addReadOptions,
+  parseMaxRemoved,
+} from './feed-options.ts'
 import { createProgressPrinter, findHints, printSummary, rethrowImportFailure } from './import-output.ts'
 import { type LocalFile, withLocalFile } from './local-file.ts'
 import { withCatalog } from './store.ts'
@@ -19,7 +25,7 @@ export function addImport(catalog: Command, run: Runner): void {
     .description('import a feed once: a file, an address, or - for standard input')
     .option('--channel <id>', 'id of the channel that the feed is for; required when there are several')
     .option('--feed <name>', 'name of the feed whose offers the file replaces; default: the name of the file')
-  addReadOptions(command)
+  addHeaderOption(addReadOptions(command))
     .option(
       '--max-removed <percent>',
       "refuse a file that would remove a larger share of the feed's offers; default: as set for the feed, else 50%",
@@ -38,6 +44,7 @@ export function addImport(catalog: Command, run: Runner): void {
 }
 
 type ImportOptions = ReadOptions &
+  HeaderOptions &
   Readonly<{ channel?: string; feed?: string; maxRemoved?: number; accept?: boolean }>
 
 /**
@@ -47,21 +54,19 @@ type ImportOptions = ReadOptions &
 async function runCatalogImport(
   context: CommandContext,
   source: string,
-  { channel: channelId, feed: feedName, format, map, network, merchant, ...options }: ImportOptions,
+  { channel: channelId, feed: feedName, format, maxRemoved, accept, headerFile, ...options }: ImportOptions,
 ): Promise<void> {
   const { io } = context
   const { importFile } = await import('../../catalog-service/import/import-file.ts')
-  await withLocalFile(context, source, feedName, (file) =>
+  await withLocalFile(context, { source, feedName, headerFile }, (file) =>
     withCatalog(context, async (store) => {
       const summary = await importFile({
         ...file,
         store,
         channelId,
-        map,
-        network,
-        merchant,
+        ...options,
         format: format === undefined ? undefined : parseFeedFormat(format),
-        maxRemovedPercent: options.accept === true ? 100 : options.maxRemoved,
+        maxRemovedPercent: accept === true ? 100 : maxRemoved,
         signal: io.signal,
         onProgress: createProgressPrinter(context),
       })

@@ -1,5 +1,5 @@
 import { createWriteStream, rmSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { parseFeedAddress } from '../../catalog-service/feeds/feed-address.ts'
 import { createFeedsFolder, getFeedsFolder } from '../../catalog-service/feeds/run-feed.ts'
@@ -14,14 +14,20 @@ export type LocalFile = Pick<
   'file' | 'label' | 'charset' | 'rejectsPaths' | 'feedName' | 'defaultFeedName'
 >
 
+/** `source`: a path, an address or `-`. `headerFile`: of an address. */
+export type FileSource = Readonly<{
+  source: string
+  feedName?: string | undefined
+  headerFile?: string | undefined
+}>
+
 /** Download an address, or store standard input, while `work` runs. */
 export async function withLocalFile<Result>(
   { clock, config, io, secrets }: CommandContext,
-  source: string,
-  feedName: string | undefined,
+  { source, feedName, headerFile }: FileSource,
   work: (file: LocalFile) => Promise<Result>,
 ): Promise<Result> {
-  const isAddress = /^(?:https?:\/\/|\$\{)/i.test(source)
+  const isAddress = /^(?:[a-z][a-z\d+.-]*:\/\/|\$\{)/i.test(source)
   if (!isAddress && source !== '-') return work({ file: source, feedName })
   const folder = getFeedsFolder(config.catalogDatabase)
   createFeedsFolder(folder)
@@ -36,7 +42,7 @@ export async function withLocalFile<Result>(
     const url = parseFeedAddress(source)
     const fetched = await fetchFeed({
       url,
-      headerFile: null,
+      headerFile: headerFile ?? null,
       secrets: secrets.feedSecrets,
       validators: null,
       path,
@@ -44,14 +50,20 @@ export async function withLocalFile<Result>(
       signal: io.signal,
     })
     const { label, charset } = fetched ?? { label: url, charset: undefined }
-    return await work({ file: path, label, charset, ...toNames(feedName, toAddressName(url)) })
+    // A file is read in place.
+    return await work({
+      file: fetched?.path ?? path,
+      label,
+      charset,
+      ...toNames(feedName, toAddressName(url)),
+    })
   } finally {
     rmSync(path, { force: true })
   }
 }
 
 function toNames(feedName: string | undefined, defaultFeedName: string) {
-  return { feedName, defaultFeedName, rejectsPaths: [`${feedName ?? defaultFeedName}.rejects`] }
+  return { feedName, defaultFeedName, rejectsPaths: [resolve(`${feedName ?? defaultFeedName}.rejects`)] }
 }
 
 /** Name a feed after the file in its address, else after its host: other parts of the path may be secret. */

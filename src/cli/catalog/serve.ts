@@ -27,7 +27,12 @@ async function runCatalogServe(context: CommandContext): Promise<void> {
   const { createCatalogService } = await import('../../catalog-service/service.ts')
   const { startFeedScheduler } = await import('../../catalog-service/feeds/scheduler.ts')
   const { createFeedJobRunner } = await import('../../catalog-service/feeds/feed-job.ts')
-  const store = await openCatalogStore({ database: config.catalogDatabase, clock, role: 'standalone' })
+  const store = await openCatalogStore({
+    database: config.catalogDatabase,
+    clock,
+    role: 'standalone',
+    onMigrated: (migrations) => logger.info({ migrations }, 'catalog migrated'),
+  })
   try {
     const { priceMaxAgeSeconds } = config
     const standalone = { adminPassword, isLocal: isLoopback(config.host), logger, priceMaxAgeSeconds }
@@ -36,12 +41,14 @@ async function runCatalogServe(context: CommandContext): Promise<void> {
     const { url } = await service.listen(config.host, config.port)
     print(context, { url }, [`catalog service: ${url}`])
     if (hint !== undefined) io.err(hint)
+    const owner = createLeaseOwner()
     const scheduler = startFeedScheduler({
       store,
       logger,
+      owner,
       runFeed: createFeedJobRunner({
         database: config.catalogDatabase,
-        owner: createLeaseOwner(),
+        owner,
         secrets: context.secrets.feedSecrets,
       }),
     })

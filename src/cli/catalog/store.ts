@@ -36,6 +36,11 @@ export async function withCatalog<T>(
   }
 }
 
+/** Whether there may be a catalog. */
+export function hasCatalog({ config: { catalogDatabase } }: CommandContext): boolean {
+  return catalogDatabase.kind === 'postgres' || existsSync(catalogDatabase.path)
+}
+
 type Action<Given extends unknown[]> = (context: CommandContext, ...args: Given) => Promise<void>
 
 export function createAction<Given extends unknown[]>(
@@ -69,7 +74,7 @@ export function createListAction<Options extends object>(
 ): Action<[Options]> {
   return async (context, options) => {
     const { catalogDatabase: database } = context.config
-    if (database.kind === 'postgres' || existsSync(database.path))
+    if (database.kind === 'postgres' || hasCatalog(context))
       return printList(context, await withCatalog(context, (store) => read(store, options)))
     const addCommandGroup = group === 'approvals' ? 'channels' : group
     const missingMessage = `there is no catalog at ${database.path} yet; import a feed or run "vitrine catalog ${addCommandGroup} add NAME", or set VITRINE_CATALOG_DATABASE_URL to another catalog`

@@ -297,6 +297,7 @@ describe('next run', () => {
       attemptedAtMs: 1_000,
       failureCount,
       errorCode,
+      retryAtMs: null,
       error: errorCode,
       leaseUntilMs: 0,
       isRunning: false,

@@ -70,6 +70,41 @@ describe('warnings about feeds', () => {
     ])
   })
 
+  it('more than a tenth of the rows rejected - as long as that lasts, with the reasons and the file', async () => {
+    const rejectedRow = '1,T,https://kopje.example/,in_stock,1.00 EUR\n'
+    const fixture = await startFeed(send(createTable(9) + rejectedRow))
+    await runTestFeed(fixture, fixture.feedId)
+    await setTemplate(fixture, 'https://net.example/?u={url}')
+    expect(await readWarnings(fixture)).toEqual([])
+    fixture.server.respond = send(createTable(9) + rejectedRow.repeat(2))
+    await runTestFeed(fixture, fixture.feedId)
+    for (let reads = 0; reads < 2; reads += 1)
+      expect(await readWarnings(fixture)).toEqual([
+        {
+          subject: 'feed feed',
+          message: expect.stringMatching(
+            /^2 of 11 rows are rejected; most often: gtin: not 8, 12, 13 or 14 digits \(2\); see .*feed\.rejects$/,
+          ),
+          remedy: 'vitrine catalog feeds try feed',
+        },
+      ])
+    fixture.server.respond = send(createTable(10))
+    await runTestFeed(fixture, fixture.feedId)
+    expect(await readWarnings(fixture)).toEqual([])
+  })
+
+  it.each([
+    ['there is no currency', send(createTable(3).replaceAll(' EUR', '')), '--currency CODE'],
+    ['status 404', send('', {}, 404), '--url URL'],
+    ['status 401', send('', {}, 401), '--header-file FILE'],
+  ])('%s - the command that mends it', async (message, respond, option) => {
+    const fixture = await startFeed(respond)
+    await expect(runTestFeed(fixture, fixture.feedId)).rejects.toThrow(message)
+    expect(await readWarnings(fixture)).toMatchObject([
+      { subject: 'feed feed', remedy: `vitrine catalog feeds set feed ${option}` },
+    ])
+  })
+
   it('held run - with the command that accepts it', async () => {
     const fixture = await startFeed(send(createTable(120)))
     await runTestFeed(fixture, fixture.feedId)
@@ -110,7 +145,7 @@ describe('warnings about networks and shops', () => {
       {
         subject: 'network awin',
         message:
-          "links of 1 shop lead to the shops' own pages and earn no commission, because the network has no link template",
+          "links of 1 shop lead to the shops' own pages and earn no commission, because the network has no link template; see docs/operate/catalog-service.md#link-templates",
         remedy: 'vitrine catalog networks set "awin" --template "https://…{merchant}…{publisher}…{url}"',
       },
     ])

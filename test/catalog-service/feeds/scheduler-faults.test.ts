@@ -209,7 +209,10 @@ describe('log', () => {
       {
         level: 'warn',
         message: 'feed run failed',
-        fields: { ...failure, reason: expect.stringContaining('the connection was reset') as string },
+        fields: {
+          ...failure,
+          reason: expect.stringContaining('the connection was closed before the end') as string,
+        },
       },
     ])
     expect(JSON.stringify(logs)).not.toContain('do-not-tell')

@@ -65,6 +65,7 @@ export function startScheduler(
   const scheduler = startFeedScheduler({
     store,
     logger: { info: log('info'), warn: log('warn'), error: log('error') },
+    owner,
     runFeed: (feedId, signal) =>
       runTestFeed({ store, folder: scenario.folder }, feedId, {
         owner,

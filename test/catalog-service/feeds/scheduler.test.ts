@@ -4,7 +4,7 @@ import { removeFeed, updateFeed } from '../../../src/catalog-service/store/feeds
 import { DAY_MS, MINUTE_MS, MINUTE_SECONDS } from '../../../src/clock.ts'
 import { fetchProducts } from '../harness.ts'
 import { CHANNEL, createTable, getState } from './feed-fixture.ts'
-import { send, sendVersion } from './feed-server.ts'
+import { send, sendVersion, startFeedServer } from './feed-server.ts'
 import {
   INTERVAL_MS,
   POLL_MS,
@@ -47,6 +47,64 @@ describe('due feeds', () => {
     startScheduler(scenario)
     await waitUntilIdle(scenario)
     expect(scenario.server.requests.map(({ url }) => url)).toEqual(['/b', '/c', '/a'])
+  })
+
+  it('slow host - delays its own feeds, not those of other hosts', async () => {
+    const slow = createSlowResponse(createTable(1))
+    const scenario = await createScenario((request, response) =>
+      (request.url === '/slow' ? slow.respond : send(createTable(2)))(request, response),
+    )
+    const other = await startFeedServer(send(createTable(3)))
+    await addScheduled(scenario, 'slow', { createdAtMs: 1 })
+    await addScheduled(scenario, 'next', { createdAtMs: 2 })
+    await addScheduled(scenario, 'other', { url: `${other.url}/other`, createdAtMs: 3 })
+    startScheduler(scenario)
+    await vi.waitFor(() => expect(scenario.logs).toMatchObject([{ fields: { feed: 'other' } }]))
+    expect(scenario.server.requests.map(({ url }) => url)).toEqual(['/slow'])
+    // Without another look at the schedule.
+    slow.finish()
+    await waitUntilIdle(scenario)
+    expect(scenario.logs.map(({ fields }) => fields['feed'])).toEqual(['other', 'slow', 'next'])
+  })
+
+  it('many hosts - four at once', async () => {
+    const scenario = await createScenario()
+    const servers = await Promise.all(
+      Array.from({ length: 6 }, async () => {
+        const slow = createSlowResponse(createTable(1))
+        return { slow, server: await startFeedServer(slow.respond) }
+      }),
+    )
+    for (const [index, { server }] of servers.entries())
+      await addScheduled(scenario, `feed-${index}`, { url: server.url, createdAtMs: index })
+    startScheduler(scenario)
+    const countStarted = (): number => servers.filter(({ server }) => server.requests.length > 0).length
+    await vi.waitFor(() => expect(countStarted()).toBe(4))
+    servers[0]?.slow.finish()
+    await vi.waitFor(() => expect(countStarted()).toBe(5))
+    for (const { slow } of servers.slice(1, 5)) slow.finish()
+    await vi.waitFor(() => expect(countStarted()).toBe(6))
+    servers[5]?.slow.finish()
+    await waitUntilIdle(scenario)
+    expect(scenario.logs.filter(({ message }) => message === 'feed imported')).toHaveLength(6)
+  })
+
+  it('stopped while the schedule is read - no run starts', async () => {
+    const scenario = await createScenario()
+    for (let index = 0; index < 6; index += 1) await addScheduled(scenario, `feed-${index}`)
+    const scheduler = startScheduler(scenario)
+    await scheduler.stop()
+    expect(scenario.server.requests).toEqual([])
+  })
+
+  it('stopped during runs - those that wait do not start', async () => {
+    const slow = createSlowResponse(createTable(1))
+    const scenario = await createScenario(slow.respond)
+    for (const index of [1, 2, 3]) await addScheduled(scenario, `feed-${index}`, { createdAtMs: index })
+    const scheduler = startScheduler(scenario)
+    await vi.waitFor(() => expect(slow.closed).toBeDefined())
+    await scheduler.stop()
+    expect(scenario.server.requests.map(({ url }) => url)).toEqual(['/feed-1'])
   })
 
   it('added while the scheduler runs - is fetched at the next poll', async () => {
@@ -157,6 +215,34 @@ describe('waits after a failure', () => {
     requests = countRequests(scenario)
     await advance(scenario, MINUTE_MS)
     expect(countRequests(scenario)).toBe(requests + 1)
+  })
+
+  it.each([
+    ['429', '1800', 30],
+    ['503, in the past', '0', 1],
+    ['503, for two hours', '7200', 120],
+  ])('as long as the server asks: %s', async (status, retryAfter, minutes) => {
+    const scenario = await createScenario(
+      send('', { 'retry-after': retryAfter }, Number.parseInt(status, 10)),
+    )
+    await addScheduled(scenario)
+    startScheduler(scenario)
+    await waitUntilIdle(scenario)
+    scenario.server.respond = send(createTable(3))
+    await advance(scenario, minutes * MINUTE_MS - POLL_MS)
+    expect(countRequests(scenario)).toBe(1)
+    await advance(scenario, POLL_MS)
+    expect(countRequests(scenario)).toBe(2)
+    expect(await getState(scenario)).toMatchObject({ status: 'ok' })
+  })
+
+  it('server that asks for a year - a day', async () => {
+    const scenario = await createScenario(send('', { 'retry-after': String(365 * 86_400) }, 503))
+    const feedId = await addScheduled(scenario)
+    startScheduler(scenario)
+    await waitUntilIdle(scenario)
+    const attempt = await findAttempt(scenario, feedId)
+    expect((attempt?.retryAtMs ?? 0) - (attempt?.attemptedAtMs ?? 0)).toBe(DAY_MS)
   })
 
   it('held run - a whole interval', async () => {

@@ -42,7 +42,7 @@ describe('valid awin row', () => {
       base_price: '49.0 EUR',
       merchant_deep_link: 'https://www.shop.example/arne',
     })
-    expect(result).toEqual({
+    expect(result).toMatchObject({
       format: 'awin-csv',
       encoding: 'utf-8',
       rejects: [],
@@ -180,7 +180,7 @@ describe('unusable awin row', () => {
     [{ product_GTIN: '', ean: 'LNG11ENCH' }, 'ean', 'not 8, 12, 13 or 14 digits'],
     [{ product_name: '' }, 'product_name', 'the title is empty'],
     [{ is_for_sale: '0' }, 'is_for_sale', 'not for sale'],
-    [{ condition: 'used' }, 'condition', 'not new: the condition contains "used"'],
+    [{ condition: 'used' }, 'condition', 'the condition "used" is not known to mean new'],
     [
       { aw_deep_link: 'awin1.com/x' },
       'aw_deep_link',
@@ -189,8 +189,8 @@ describe('unusable awin row', () => {
     [{ aw_deep_link: '' }, 'merchant_deep_link', 'there is no link'],
     [{ search_price: '' }, 'search_price', 'there is no price'],
     [{ search_price: '0.00' }, 'search_price', 'the price is zero'],
-    [{ search_price: '98.000' }, 'search_price', '98.000 is ambiguous: thousands or decimals'],
-    [{ search_price: '98.0', currency: '' }, 'search_price', 'there is no currency'],
+    [{ search_price: '98.000' }, 'search_price', '98.000 is ambiguous, thousands or decimals: set --decimal'],
+    [{ search_price: '98.0', currency: '' }, 'search_price', 'there is no currency: set one with --currency'],
   ])('%j - %s: %s', async (changes, field, reason) => {
     const { products, rejects } = await read(changes)
     expect(products).toEqual([])

@@ -1,4 +1,4 @@
-import fs, { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import fs, { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
@@ -49,6 +49,41 @@ describe('rejects file', () => {
     expect([written.field.length, written.reason.length]).toEqual([100, 300])
     expect(written.reason).toMatch(/^a \[31m b/)
     expect(rejects.getTopReasons()[0]?.[0].length).toBeLessThan(500)
+  })
+
+  it('more rejects than are kept - counts go on, and the last line says how many are left out', () => {
+    const file = join(createFolder(), 'feed')
+    const rejects = createRejectsFile(listRejectsPaths(file, createFolder()))
+    for (let row = 1; row <= 12_000; row += 1) rejects.add([{ ...ROW, row }])
+    rejects.close()
+    const lines = readFileSync(`${file}.rejects`, 'utf8').trimEnd().split('\n')
+    expect(lines).toHaveLength(10_001)
+    expect(JSON.parse(lines.at(-1) ?? '')).toEqual({
+      row: 12_000,
+      field: 'row',
+      reason: 'and 2000 more',
+      raw: '',
+    })
+    expect([rejects.getCount(), rejects.getTopReasons()]).toEqual([12_000, [['price: r', 12_000]]])
+  })
+
+  it('reasons that differ in a value - count together, with the first three values', () => {
+    const rejects = createRejectsFile(listRejectsPaths(join(createFolder(), 'feed'), createFolder()))
+    const add = (...words: readonly string[]): void =>
+      rejects.add(words.map((word, row) => ({ ...ROW, row, reason: `the word "${word}" is unknown` })))
+    add('used', 'B', 'used')
+    expect(rejects.getTopReasons()).toEqual([['price: the word "used", "B" is unknown', 3]])
+    add('demo', 'C')
+    expect(rejects.getTopReasons()).toEqual([['price: the word "used", "B", "demo" … is unknown', 5]])
+    rejects.close()
+  })
+
+  it('long rejects - the file stays below some 20 MB', () => {
+    const file = join(createFolder(), 'feed')
+    const rejects = createRejectsFile(listRejectsPaths(file, createFolder()))
+    for (let row = 1; row <= 9_000; row += 1) rejects.add([{ ...ROW, row, raw: '\u0001'.repeat(2_000) }])
+    rejects.close()
+    expect(statSync(`${file}.rejects`).size).toBeLessThan(22_000_000)
   })
 
   it('file of another feed with the same name - in the current folder - is preserved', () => {

@@ -45,7 +45,7 @@ describe('format', () => {
     (text) => {
       const detect = (): string => detectFormat(text, 'a/feed')
       expect(detect).toThrow(
-        /^the format of a\/feed is not recognised: .*gtin, title.*aw_deep_link.*set --format to one of ndjson/,
+        /^the format of a\/feed is not recognised: .*gtin, title.*aw_deep_link.*Set --format to one of ndjson/s,
       )
     },
   )
@@ -65,7 +65,7 @@ describe('format', () => {
   it('unknown format name - UsageError that lists all names', () => {
     expect(parseFeedFormat('awin-csv')).toBe('awin-csv')
     expect(() => parseFeedFormat('csv')).toThrow(
-      'ndjson, json, google-xml, google-tsv, google-csv, awin-csv, cj, impact, rakuten',
+      'ndjson, json, google-xml, google-tsv, google-csv, google-json, awin-csv, awin-json, awin-xml, cj, impact, rakuten',
     )
   })
 })

@@ -1,3 +1,4 @@
+import iconv from 'iconv-lite'
 import { describe, expect, it } from 'vitest'
 import { parseFeedMap } from '../../../src/catalog-service/import/feed-map.ts'
 import { readFeedText } from './read-feed-text.ts'
@@ -62,7 +63,8 @@ describe('encoding', () => {
     expect((await readFeedText(toLatin1(item), { charset: 'latin1' })).products).toMatchObject([
       { title: TITLE },
     ])
-    await expect(readFeedText(toLatin1(item))).rejects.toThrow('is not valid UTF-8')
+    const guessed = await readFeedText(toLatin1(item))
+    expect(guessed).toMatchObject({ encoding: 'windows-1252', products: [{ title: TITLE }] })
   })
 
   it('invalid bytes in UTF-8 - reject their rows, and the other rows stay UTF-8', async () => {
@@ -70,13 +72,41 @@ describe('encoding', () => {
     const { encoding, products, rejects } = await readFeedText(bytes)
     expect(encoding).toBe('utf-8')
     expect(products.map(({ title }) => title)).toEqual([TITLE, 'naïve'])
-    expect(rejects).toMatchObject([{ row: 3, reason: 'not UTF-8' }])
+    expect(rejects).toMatchObject([{ row: 3, reason: 'has bytes that cannot be decoded' }])
   })
 
-  it('declared UTF-8 that is Latin-1 - its rows are rejected', async () => {
+  it('declared UTF-8, with a few other bytes - their rows are rejected', async () => {
     const { products, rejects } = await readFeedText(toLatin1(TEXT), { charset: 'utf-8' })
     expect(products).toEqual([])
-    expect(rejects).toMatchObject([{ reason: 'not UTF-8' }])
+    expect(rejects).toMatchObject([{ reason: 'has bytes that cannot be decoded' }])
+  })
+
+  it('declared UTF-8, with nothing but other bytes - is recognised by its letters', async () => {
+    const feed = await readFeedText(toLatin1(HEAD + toRow(TITLE).repeat(20)), { charset: 'utf-8' })
+    expect(feed).toMatchObject({ encoding: 'windows-1252', isEncodingGuessed: true, rejects: [] })
+  })
+
+  it.each([
+    ['iso-8859-1, but UTF-8 with a damaged row', 'iso-8859-1', 1, 12],
+    ['nothing, mixed from two encodings', undefined, 6, 6],
+  ])('declared %s - only the damaged rows are rejected', async (_, charset, damaged, good) => {
+    const bytes = Buffer.concat([
+      Buffer.from(HEAD + toRow(TITLE).repeat(good)),
+      toLatin1(toRow('Größe').repeat(damaged)),
+    ])
+    const { encoding, products, rejects } = await readFeedText(bytes, { charset })
+    expect([encoding, products.length, rejects.length]).toEqual(['utf-8', good, damaged])
+  })
+
+  it('declared iso-8859-1, but Polish - is recognised by its letters', async () => {
+    const bytes = iconv.encode(HEAD + toRow('Łódź żółta') + toRow('Młynek do kawy'), 'windows-1250')
+    const feed = await readFeedText(bytes, { charset: 'iso-8859-1' })
+    expect(feed).toMatchObject({ encoding: 'windows-1250', isEncodingGuessed: true })
+  })
+
+  it('declared gb2312, with a character that is valid UTF-8 by chance - is GB 2312', async () => {
+    const bytes = iconv.encode(HEAD + toRow('卤'), 'gb2312')
+    expect((await readFeedText(bytes, { charset: 'gb2312' })).products).toMatchObject([{ title: '卤' }])
   })
 
   it('first bytes end within a character - the file is UTF-8', async () => {
@@ -86,14 +116,28 @@ describe('encoding', () => {
   })
 
   it.each([
-    ['unknown', 'klingon', 'feed has the unsupported encoding klingon'],
-    ['wrong', 'utf-16', 'feed is not valid UTF-16LE'],
-  ])('%s charset of the HTTP response - ImportError', async (_, charset, message) => {
-    const odd = TEXT.length % 2 === 0 ? `${TEXT}\n` : TEXT
-    const read = readFeedText(toLatin1(odd), { charset, format: 'google-csv' })
-    await expect(read).rejects.toMatchObject({
-      code: 'VITRINE_IMPORT_FAILED',
-      message: expect.stringContaining(message),
-    })
+    ['unknown', 'utf8mb4', toLatin1(TEXT), 'windows-1252'],
+    ['wrong, of two bytes', 'utf-16', toLatin1(TEXT), 'windows-1252'],
+    ['wrong, of one byte', 'iso-8859-1', Buffer.from(TEXT), 'utf-8'],
+    ['wrong, of another country', 'shift_jis', Buffer.from(TEXT), 'utf-8'],
+  ])('%s charset of the HTTP response - is ignored', async (_, charset, bytes, encoding) => {
+    expect(await readFeedText(bytes, { charset })).toMatchObject({ encoding, products: [{ title: TITLE }] })
+  })
+
+  it('letters after a long ASCII beginning - tell the encoding', async () => {
+    const ascii = toRow('Arne').repeat(2_000)
+    for (const [bytes, encoding] of [
+      [Buffer.from(HEAD + ascii + toRow(TITLE)), 'utf-8'],
+      [toLatin1(HEAD + ascii + toRow(TITLE)), 'windows-1252'],
+    ] as const) {
+      const feed = await readFeedText(bytes, { charset: 'us-ascii', pieceBytes: 10_000 })
+      expect([feed.encoding, feed.products.at(-1)?.title]).toEqual([encoding, TITLE])
+    }
+  })
+
+  it('encoding set for the feed - precedes all but a byte order mark', async () => {
+    const polish = iconv.encode(HEAD + toRow('Łódź żółta'), 'windows-1250')
+    const feed = await readFeedText(polish, { encoding: 'windows-1250', charset: 'utf-8' })
+    expect(feed).toMatchObject({ encoding: 'windows-1250', products: [{ title: 'Łódź żółta' }] })
   })
 })

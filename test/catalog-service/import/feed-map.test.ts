@@ -40,7 +40,6 @@ describe('column map', () => {
     ['x', 'the column map is not a JSON object'],
     [null, 'the column map is not a JSON object'],
     [[], 'the column map is not a JSON object'],
-    [{ fields: FIELDS }, '"format" of the column map accepts "table", "json" or "xml"'],
     [{ format: 'csv', fields: FIELDS }, '"format" of the column map accepts'],
     [{ format: 'table' }, '"fields" of the column map accepts an object with gtin, title'],
     [{ format: 'table', fields: FIELDS, delimiter: '#' }, '"delimiter" of the column map accepts ",", ";"'],
@@ -53,7 +52,7 @@ describe('column map', () => {
     [{ format: 'table', fields: FIELDS, decimal: "'" }, '"decimal" of the column map accepts "." or ","'],
     [
       { format: 'table', fields: FIELDS, items: 'a' },
-      'unknown key "items"; it accepts encoding, decimal, format, delimiter, columns, fields',
+      'unknown key "items"; it accepts encoding, decimal, newConditions, format, delimiter, columns, fields',
     ],
     [{ format: 'json', fields: FIELDS, delimiter: ',' }, 'unknown key "delimiter"; it accepts encoding'],
     [{ format: 'xml', fields: FIELDS }, '"items" of the column map accepts a path'],
@@ -224,7 +223,7 @@ describe('table with a column map', () => {
     const fields = { ...FIELDS, title: ['Titel', 'Name'], brand: 'Marke', image: 'Bild' }
     await expect(readTable({ fields }, `EAN;Preis;Adresse\n1;2;3\n`)).rejects.toMatchObject({
       code: 'VITRINE_IMPORT_FAILED',
-      message: 'feed has no column "titel" or "name" that the map names',
+      message: 'feed has no column "titel" or "name" that the map names; its columns are ean, preis, adresse',
     })
     expect((await readTable({ fields }, 'EAN;Preis;Adresse;Name\n')).products).toEqual([])
   })

@@ -39,11 +39,11 @@ describe('price of a feed', () => {
   })
 
   it.each([
-    ['1.144 SEK', '', '1.144 is ambiguous: thousands or decimals'],
-    ['1,144 KWD', '', '1,144 is ambiguous: thousands or decimals'],
-    ['$100', '', 'the currency is a symbol, not a code of three letters'],
-    ['100€', 'EUR', 'the currency is a symbol, not a code of three letters'],
-    ['15.00', '', 'there is no currency'],
+    ['1.144 SEK', '', '1.144 is ambiguous, thousands or decimals: set --decimal'],
+    ['1,144 KWD', '', '1,144 is ambiguous, thousands or decimals: set --decimal'],
+    ['$100', '', 'the currency is a symbol, which several have: set the currency with --currency'],
+    ['100€', 'USD', 'the currency is a symbol, which several have: set the currency with --currency'],
+    ['15.00', '', 'there is no currency: set one with --currency'],
     ['15.00', 'euro', 'not a currency code of three letters'],
     ['15.00 USD', '\u001b[31m'.repeat(1_000), 'not a currency code of three letters'],
     ['$15', '<script>', 'not a currency code of three letters'],

@@ -4,7 +4,9 @@ import type { FeedProduct, Reject } from '../../../src/catalog-service/import/fe
 /** Everything that was read from a feed. */
 export type FeedResult = {
   format: string
+  layout: string | undefined
   encoding: string
+  isEncodingGuessed: boolean
   products: FeedProduct[]
   rejects: Reject[]
   hasLinkMerchants: boolean
@@ -34,7 +36,8 @@ export async function readFeedText(
     }
   }
   const hasLinkMerchants = products.some(({ offers }) => offers.some(({ isNamedByHost }) => isNamedByHost))
-  return { format: feed.format, encoding: feed.encoding, products, rejects, hasLinkMerchants }
+  const { format, layout, encoding, isEncodingGuessed } = feed
+  return { format, layout, encoding, isEncodingGuessed, products, rejects, hasLinkMerchants }
 }
 
 const quote = (text: string): string => `"${text.replaceAll('"', '""')}"`

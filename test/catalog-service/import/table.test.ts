@@ -41,8 +41,9 @@ describe('table', () => {
   it('format - given - overrides the detection', async () => {
     const text = `${HEAD}\n${row('17', 'T')}`
     expect(await readFeedText(text, { format: 'google-csv' })).toMatchObject({ products: [{ title: 'T' }] })
-    const tsv = await readFeedText(text, { format: 'google-tsv' })
-    expect(tsv.rejects).toMatchObject([{ row: 2, reason: 'there is no gtin' }])
+    await expect(readFeedText(text, { format: 'google-tsv' })).rejects.toThrow(
+      'its columns are gtin,title,link,price',
+    )
   })
 
   it('header - spelling variants - are recognized; of columns with the same name the first non-empty one is used', async () => {
@@ -53,18 +54,29 @@ describe('table', () => {
     ])
   })
 
-  it('GTIN or price column - missing - one reject per row', async () => {
-    const { products, rejects } = await readFeedText(
-      'title,link,price\nA,https://a.example/,1 EUR\nB,b,2 EUR',
-    )
-    expect(products).toEqual([])
-    expect(rejects.map(({ row, reason }) => [row, reason])).toEqual([
-      [2, 'there is no gtin'],
-      [3, 'there is no gtin'],
-    ])
-    const { rejects: unpriced } = await readFeedText('gtin,title,link\n00000000000017,T,https://a.example/')
-    expect(unpriced).toMatchObject([{ row: 2, field: 'price', reason: 'there is no price' }])
-  })
+  it.each([
+    ['title,link,price\nA,https://a.example/,1 EUR', '"gtin" or "ean"', 'title, link, price'],
+    ['gtin,title,link\n00000000000017,T,https://a.example/', '"price" or "sale_price"', 'gtin, title, link'],
+    ['GTIN;Titel;Link;Preis\n1;T;L;1', '"title"', 'gtin, titel, link, preis'],
+  ])(
+    '%j - ImportError that names the missing column and those that are there',
+    async (text, missing, found) => {
+      await expect(readFeedText(text)).rejects.toThrow(
+        new RegExp(`has no column ${missing}.* needs; its columns are ${found}\\. .*--map`),
+      )
+    },
+  )
+
+  it.each(['# Required | a "comment', 'Feed of 2026-11-28', '"info, with a comma"'])(
+    'line %j before the header - is skipped, and rows keep their numbers',
+    async (line) => {
+      const { products, rejects } = await readFeedText(
+        `${line}\n${HEAD}\n${row('17', 'T')}\n${row('18', 'T')}\n`,
+      )
+      expect(products).toMatchObject([{ title: 'T' }])
+      expect(rejects).toMatchObject([{ row: 4 }])
+    },
+  )
 
   it('row - too few or too many cells - a reject with the unchanged row, the others stay', async () => {
     const text = `${HEAD}\n17,"T"\n${row('24', 'T')}\n${row('17', 'T')},more\n`
@@ -85,7 +97,7 @@ describe('table', () => {
     const { products, rejects } = await readFeedText(text)
     expect(products).toMatchObject([{ title: 'Größe' }])
     expect(rejects.map(({ row, reason }) => [row, reason])).toEqual([
-      [2, 'not UTF-8'],
+      [2, 'has bytes that cannot be decoded'],
       [3, 'contains the character U+0000'],
     ])
   })

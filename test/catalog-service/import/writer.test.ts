@@ -262,33 +262,6 @@ describe('network channel of an import', () => {
   })
 })
 
-function createOffers(from: number, count: number): Partial<FeedOffer>[] {
-  return Array.from({ length: count }, (_, index) => ({ url: `https://shop.example/${from + index}` }))
-}
-
-describe('offers of one product', () => {
-  test('more than 500 - the first 500 are stored, and each row with further ones has a reject', async () => {
-    const fixture = await openWithChannel()
-    importId += 1
-    const result = await fixture.store.write(async (transaction) => {
-      const target = await prepareTarget(transaction, { channelId: CHANNEL, nowMs: 0 })
-      const writer = await createFeedWriter(transaction, target, { feedId: FEED_ID, importId })
-      const first = [
-        { row: 1, product: createFeedProduct(17, ...createOffers(0, 400)) },
-        { row: 2, product: createFeedProduct(17, ...createOffers(400, 150)) },
-      ]
-      const second = [{ row: 3, product: createFeedProduct(17, ...createOffers(900, 7)) }]
-      const rejects = [...(await writer.write(first)), ...(await writer.write(second))]
-      return { rejects, ...(await writer.countOffers()) }
-    })
-    expect(result).toMatchObject({ products: 1, offers: 500 })
-    expect(result.rejects.map(({ row, field, reason }) => [row, field, reason])).toEqual([
-      [2, 'offers', 'more than 500 offers of one product; 50 left out'],
-      [3, 'offers', 'more than 500 offers of one product; 7 left out'],
-    ])
-  })
-})
-
 describe('texts that PostgreSQL cannot store', () => {
   test('U+0000 and half a surrogate pair - every database stores the same', async () => {
     const fixture = await openWithChannel()

@@ -1,76 +1,19 @@
 import { readdirSync, writeFileSync } from 'node:fs'
-import { type Server, createServer } from 'node:http'
-import { once } from 'node:events'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { describe, expect, it, onTestFinished } from 'vitest'
-import { Secret } from '../../../src/config/secrets.ts'
-import { type TestCommand, createTestCommand, runCatalogCommand, withJson } from './test-command.ts'
+import { describe, expect, it } from 'vitest'
+import {
+  addKopje,
+  CHANNEL,
+  createFeedCommand,
+  makeTable,
+  run,
+  runJson,
+  SECRET,
+  startFeedServer,
+} from './feed-command.ts'
+import { runCatalogCommand, withJson } from './test-command.ts'
 
-const CHANNEL = '952a0000-0000-4000-8000-00000000000a'
-const SECRET = 'k3y-of-the-network'
-
-type FeedServer = Readonly<{ url: string; requests: string[]; serve(body: string): void }>
-
-/** Serve a feed at any path, with an ETag. */
-async function startFeedServer(body: string): Promise<FeedServer> {
-  let current = body
-  const requests: string[] = []
-  const server: Server = createServer((request, response) => {
-    requests.push(request.url ?? '')
-    const etag = `"${current.length}"`
-    if (request.headers['if-none-match'] === etag) response.writeHead(304).end()
-    else response.writeHead(200, { etag }).end(current)
-  })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  onTestFinished(() => void server.close())
-  const { port } = server.address() as AddressInfo
-  return { url: `http://127.0.0.1:${port}`, requests, serve: (next) => void (current = next) }
-}
-
-/** GTINs with valid check digits. */
-const GTINS = Array.from({ length: 120 }, (_, index) => {
-  const digits = String(index + 1).padStart(13, '0')
-  const sum = Array.from(digits).reduce(
-    (total, digit, at) => total + Number(digit) * (at % 2 === 0 ? 3 : 1),
-    0,
-  )
-  return `${digits}${(10 - (sum % 10)) % 10}`
-})
-
-function makeTable(count: number, price = '10.00'): string {
-  const rows = GTINS.slice(0, count).map(
-    (gtin) => `${gtin},Lamp,https://kopje.example/${gtin},${price} EUR\n`,
-  )
-  return `gtin,title,link,price\n${rows.join('')}`
-}
-
-/** Create a command whose settings have the secret of the network. */
-function createFeedCommand(): TestCommand {
-  const under = createTestCommand()
-  const secrets = { ...under.context.secrets, feedSecrets: new Map([['NETWORK_KEY', new Secret(SECRET)]]) }
-  return { ...under, context: { ...under.context, secrets } }
-}
-
-const run = (under: TestCommand, ...args: readonly string[]): Promise<number> =>
-  runCatalogCommand(under, 'feeds', ...args)
-
-async function runJson<T>(under: TestCommand, ...args: readonly string[]): Promise<T> {
-  under.out.length = 0
-  await run(withJson(under), ...args)
-  return JSON.parse(under.out[0] ?? '') as T
-}
-
-/** Add the feed `kopje` at an address with a secret. */
-async function addKopje(
-  under: TestCommand,
-  { url }: FeedServer,
-  ...options: readonly string[]
-): Promise<void> {
-  const address = `${url}/feed/\${NETWORK_KEY}.csv?token=t0ken-in-the-query`
-  await run(under, 'add', 'kopje', '--url', address, '--channel', CHANNEL, ...options)
-}
+const MIXED = `${makeTable(2)}12345,No GTIN,https://kopje.example/x,1.00 EUR\n`
 
 describe('catalog feeds add, run, list', () => {
   it('address with secrets - is fetched with them; no output has them', async () => {
@@ -83,6 +26,7 @@ describe('catalog feeds add, run, list', () => {
     expect(under.out.at(-1)).toBe(`3 products, 3 offers, 0 rejected; channel ${CHANNEL}`)
     await run(under, 'list')
     expect(under.out.join('\n')).toContain('3 products, 3 offers, 0 rejected, 0 removed')
+    expect(under.out.join('\n')).not.toContain('rejected most often')
     await run(withJson(under), 'list')
     expect([...under.out, ...under.err].join('\n')).not.toMatch(/k3y|t0ken|feed\/\$/)
     expect(under.err.join('')).toContain(
@@ -121,6 +65,19 @@ describe('catalog feeds add, run, list', () => {
         error: null,
         isQuiet: false,
       },
+    ])
+  })
+
+  it('list - the most frequent reasons for rejects, and the file with all', async () => {
+    const under = createFeedCommand()
+    await addKopje(under, await startFeedServer(MIXED))
+    await run(under, 'run', 'kopje')
+    await run(under, 'list')
+    expect(under.out.join('\n')).toMatch(
+      /rejected most often: gtin: not 8, 12, 13 or 14 digits \(1\); all: .*kopje\.rejects/,
+    )
+    expect(await runJson(under, 'list')).toMatchObject([
+      { rejectedRows: 1, topReasons: [['gtin: not 8, 12, 13 or 14 digits', 1]] },
     ])
   })
 
@@ -178,7 +135,12 @@ describe('catalog feeds add, run, list', () => {
 
   it('address that fails - the reason without the address, exit code 1, and the state', async () => {
     const under = createFeedCommand()
-    await addKopje(under, { url: 'http://127.0.0.1:1', requests: [], serve: () => undefined })
+    await addKopje(under, {
+      url: 'http://127.0.0.1:1',
+      requests: [],
+      authorizations: [],
+      serve: () => undefined,
+    })
     await expect(run(under, 'run', 'kopje')).rejects.toMatchObject({
       code: 'VITRINE_FEED_FETCH_FAILED',
       message: 'http://127.0.0.1:1/… cannot be fetched (connection refused)',
@@ -246,7 +208,8 @@ describe('catalog feeds set, remove', () => {
 describe('catalog feeds, invalid input', () => {
   it.each<[string, readonly string[], string]>([
     ['name', ['add', 'a b', '--url', 'https://a.example/'], 'a name of a feed has at most 64'],
-    ['address', ['add', 'a', '--url', 'ftp://a.example/'], '--url accepts an address'],
+    ['address', ['add', 'a', '--url', 'a.example'], '--url accepts an address'],
+    ['FTP', ['add', 'a', '--url', 'ftp://a.example/'], 'addresses of FTP are not supported'],
     ['secret in the host', ['add', 'a', '--url', 'https://${KEY}.example/'], 'may stand in the path'],
     [
       'name of a secret',
@@ -265,65 +228,26 @@ describe('catalog feeds, invalid input', () => {
     ],
     ['map', ['add', 'a', '--url', 'https://a.example/', '--map', '/nowhere.json'], 'cannot be read (ENOENT)'],
     ['format', ['add', 'a', '--url', 'https://a.example/', '--format', 'xls'], '--format accepts ndjson'],
+    ['currency', ['add', 'a', '--url', 'https://a.example/', '--currency', '€'], '--currency accepts a code'],
+    ['decimal sign', ['add', 'a', '--url', 'https://a.example/', '--decimal', ';'], '--decimal accepts'],
+    ['encoding', ['set', 'kopje', '--encoding', 'utf-7'], '--encoding accepts the name of an encoding'],
     ['unknown feed', ['run', 'b'], 'there is no feed "b"; there are kopje'],
     ['existing name', ['add', 'kopje', '--url', 'https://a.example/'], 'a feed "kopje" already exists'],
     ['nothing to set', ['set', 'kopje'], 'nothing to set'],
     ['unknown channel', ['set', 'kopje', '--channel', CHANNEL.replace('a', 'b')], 'no channel'],
   ])('%s - UsageError that says what is accepted', async (_what, args, message) => {
     const under = createFeedCommand()
-    await addKopje(under, { url: 'https://feeds.example', requests: [], serve: () => undefined })
+    await addKopje(under, {
+      url: 'https://feeds.example',
+      requests: [],
+      authorizations: [],
+      serve: () => undefined,
+    })
     await expect(run(under, ...args)).rejects.toMatchObject({
       code: 'VITRINE_USAGE',
       message: expect.stringContaining(message),
     })
     expect(await runJson<unknown[]>(under, 'list')).toHaveLength(1)
-  })
-})
-
-const MIXED = `${makeTable(2)}12345,No GTIN,https://kopje.example/x,1.00 EUR\n`
-
-describe('catalog feeds try', () => {
-  it('file and address - rows, shops, currencies, rejects with reasons; nothing is stored', async () => {
-    const under = createFeedCommand()
-    const server = await startFeedServer(MIXED)
-    const file = join(under.folder, 'feed.csv')
-    writeFileSync(file, MIXED)
-    for (const source of [file, `${server.url}/\${NETWORK_KEY}.csv`]) {
-      under.out.length = 0
-      await run(under, 'try', source, '--merchant', 'Kopje')
-      expect(under.out.slice(0, 4)).toEqual([
-        'google-csv, utf-8: 3 rows, 2 usable, 1 reject; 33 % of the rows have no valid GTIN',
-        'shops: Kopje (2)',
-        'currencies: EUR (2)',
-        `row 2: ${GTINS[0] ?? ''}  Lamp`,
-      ])
-      expect(under.out.at(-1)).toMatch(/^ {4}1 x gtin: not 8, 12, 13 or 14 digits; first in row 4: 12345,/)
-      expect(under.out.join('')).not.toContain(SECRET)
-    }
-    expect(await runJson(under, 'list')).toEqual([])
-  })
-
-  it('column map - the fields of the file', async () => {
-    const under = createFeedCommand()
-    const [file, map] = [join(under.folder, 'feed.csv'), join(under.folder, 'map.json')]
-    writeFileSync(file, `code;name;cost;address\n${GTINS[0] ?? ''};Lampe;12,50;https://kopje.example/1\n`)
-    const fields = {
-      gtin: 'code',
-      title: 'name',
-      price: 'cost',
-      pageLink: 'address',
-      currency: { value: 'EUR' },
-      merchant: { value: 'Kopje' },
-    }
-    writeFileSync(map, JSON.stringify({ format: 'table', decimal: ',', fields }))
-    expect(await runJson(under, 'try', file, '--map', map)).toMatchObject({
-      format: 'map',
-      usable: 1,
-      shops: [{ name: 'Kopje', count: 1 }],
-      examples: [{ row: 2, title: 'Lampe', offers: [{ price: '12.50', currency: 'EUR' }] }],
-    })
-    writeFileSync(map, '{"format":"table","fields":{"gtim":"code"}}')
-    await expect(run(under, 'try', file, '--map', map)).rejects.toMatchObject({ code: 'VITRINE_USAGE' })
   })
 })
 

@@ -77,7 +77,7 @@ describe('catalog import', () => {
     await run(under, `${ROW}\n${ROW.replace('"17"', '"24"')}\n`)
     await run(under, ROW)
     expect(under.err).toContain(
-      '2 older offers of the feed removed: the file no longer has them, has them with other links, or they were rejected.\n',
+      '2 older offers of the feed removed: the file has them no longer, with another link, currency or shop, or their rows were rejected.\n',
     )
     expect(under.out[1]).toMatch(/^1 product, 2 offers, /)
   })
@@ -177,6 +177,7 @@ describe('catalog import', () => {
     expect(JSON.parse(under.out[0] ?? '')).toEqual({
       feed: 'feed',
       format: 'ndjson',
+      guessedEncoding: null,
       products: 1,
       offers: 2,
       removedOffers: 0,
@@ -196,7 +197,7 @@ describe('catalog import', () => {
       {
         code: 'VITRINE_USAGE',
         message:
-          '--format accepts ndjson, json, google-xml, google-tsv, google-csv, awin-csv, cj, impact, rakuten, tradedoubler, adtraction, webgains, tradetracker',
+          '--format accepts ndjson, json, google-xml, google-tsv, google-csv, google-json, awin-csv, awin-json, awin-xml, cj, impact, rakuten, tradedoubler, adtraction, webgains, tradetracker',
       },
     )
   })

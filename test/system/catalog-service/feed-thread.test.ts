@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test, vi } from 'vitest'
 import { fetchFeedStates } from '../../../src/catalog-service/feeds/feed-states.ts'
@@ -11,6 +12,12 @@ import { makeFolder, makeSettings, runBuilt, startBuilt } from '../../cli/run-cl
 import { addCleanup } from '../../helpers/cleanup.ts'
 
 const CHANNEL = '952a0000-0000-4000-8000-00000000000a'
+
+/** Runs a statement in the thread of a feed's run during its download. */
+const makeThreadScript = (statement: string): string => `
+const { isMainThread, workerData } = require('node:worker_threads')
+if (!isMainThread && workerData?.feedId !== undefined) setTimeout(() => { ${statement} }, 500)
+`
 
 /** Create a catalog with a feed that is due, and open it. */
 async function createCatalog(respond: FeedHandler) {
@@ -51,6 +58,25 @@ describe.each([[['serve']], [['catalog', 'serve']]])('vitrine %j', (command) => 
     expect(states).toMatchObject([{ status: 'failed', errorCode: 'VITRINE_FEED_FETCH_FAILED' }])
     expect(await running.stop('SIGTERM')).toEqual({ code: 0 })
     expect(running.output() + JSON.stringify(states)).not.toContain('do-not-tell')
+  })
+
+  test.each([
+    ['ends', 'process.exit(1)', 'its thread ended without a result'],
+    ['throws', "throw new Error('damage')", 'its thread failed: '],
+  ])('thread that %s - is logged and recorded, and the server goes on', async (_, statement, reason) => {
+    const { settings, store } = await createCatalog((_request, response) => {
+      response.writeHead(200).write('gtin,')
+    })
+    const script = join(makeFolder(), 'end-thread.cjs')
+    writeFileSync(script, makeThreadScript(statement))
+    const running = startBuilt(command, { ...settings, NODE_OPTIONS: `--require ${script}` })
+    await vi.waitFor(() => expect(running.output()).toContain(reason))
+    await vi.waitFor(async () =>
+      expect(await fetchFeedStates(store, PRICE_MAX_AGE)).toMatchObject([
+        { status: 'failed', errorCode: 'VITRINE_FEED_THREAD_FAILED' },
+      ]),
+    )
+    expect(await running.stop('SIGTERM')).toEqual({ code: 0 })
   })
 
   test('stopped during a download - ends the run, releases the lease and exits with 0', async () => {

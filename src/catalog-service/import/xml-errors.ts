@@ -1,0 +1,60 @@
+/** An open element, and the line of the file where its tag ends. */
+export type OpenElement = Readonly<{ name: string; line: number }>
+
+/** `path`: of the element that may be the item. */
+export function describeMissingItems(file: string, itemName: string, path: string | undefined): string {
+  const found = path === undefined ? '' : `; it seems to repeat <${path.split('/').at(-1)}>`
+  const items = path === undefined ? '' : ` with "items": "${path}"`
+  return `${file} has no ${itemName}${found}: set --format, or describe it in a file for --map${items}`
+}
+
+/** Paths that are counted to find what an unknown file repeats. */
+const MAX_COUNTED_PATHS = 1_000
+const MAX_COUNTED_DEPTH = 5
+
+type PathCount = { readonly path: string; readonly depth: number; count: number; descendants: number }
+
+/** Counts elements by their path, to name the one that a file repeats. */
+export function createPathCounter() {
+  const counts = new Map<string, PathCount>()
+  const find = (path: string, depth: number): PathCount | undefined => {
+    const known = counts.get(path)
+    if (known !== undefined || counts.size >= MAX_COUNTED_PATHS) return known
+    const created = { path, depth, count: 0, descendants: 0 }
+    counts.set(path, created)
+    return created
+  }
+  return {
+    add(names: readonly string[]): void {
+      for (let depth = 2; depth <= Math.min(names.length, MAX_COUNTED_DEPTH); depth += 1) {
+        const found = find(names.slice(0, depth).join('/'), depth)
+        if (found !== undefined) found[depth === names.length ? 'count' : 'descendants'] += 1
+      }
+    },
+    /** Return the repeated element with most elements in it, else the child of the root with most. */
+    findItem(): string | undefined {
+      const full = [...counts.values()].filter(({ descendants }) => descendants > 0)
+      const repeated = full.filter(({ count }) => count > 1)
+      const candidates = repeated.length > 0 ? repeated : full.filter(({ depth }) => depth === 2)
+      return candidates.sort((one, other) => other.descendants - one.descendants)[0]?.path
+    },
+  }
+}
+
+type ErrorLocation = Readonly<{
+  /** Convert a line of the parser to that of the file. */
+  toLine(line: number): number
+  /** The element that was closed last, and the innermost open one. */
+  closed: OpenElement | undefined
+  open: OpenElement | undefined
+}>
+
+/** Describe an error such as `12:34: unexpected close tag.` by the line where it begins. */
+export function describeParserError(message: string, { toLine, closed, open }: ErrorLocation): string {
+  const [, line, detail = message] = /^(\d+):\d+: (.*)$/s.exec(message) ?? []
+  if (detail.startsWith('unexpected close tag') && closed !== undefined)
+    return `line ${toLine(Number(line))}: the closing tag does not match <${closed.name}> of line ${closed.line}`
+  if (detail.startsWith('unclosed tag') && open !== undefined)
+    return `the file ends before <${open.name}> (line ${open.line}) is closed: it is not complete`
+  return line === undefined ? detail : `line ${toLine(Number(line))}: ${detail.replace(/\.$/, '')}`
+}
