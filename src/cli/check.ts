@@ -108,10 +108,15 @@ async function checkCatalog(
 
 function formatFinding({ subject, isGood, message, remedy, example }: Finding): readonly string[] {
   return [
-    `${isGood ? 'good ' : 'WRONG'}  ${subject}: ${message}`,
+    `${toLabel(isGood, remedy)}  ${subject}: ${message}`,
     ...(example ? [`       before ${example.before}`, `       after  ${example.after ?? 'unchanged'}`] : []),
     ...(remedy === null ? [] : [`       ${remedy}`]),
   ]
+}
+
+function toLabel(isGood: boolean, remedy: string | null): string {
+  if (!isGood) return 'WRONG'
+  return remedy === null ? 'good ' : 'note '
 }
 
 function checkShops({ config }: CommandContext, report: CheckReport): void {

@@ -27,6 +27,8 @@ export function toFeedsView({ report, nowMs, channelNames }: FeedsData) {
       products: formatCount(feed.products, 'en'),
       offers: formatCount(feed.offers, 'en'),
       rejected: formatCount(feed.rejected, 'en'),
+      topReasons: feed.topReasons.map(([reason, count]) => `${reason} (${formatCount(count, 'en')})`),
+      rejectsPath: feed.rejectsPath,
     })),
   }
 }

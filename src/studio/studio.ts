@@ -322,10 +322,10 @@ function findNotice(data: StudioData): string | null {
   return findWidgetNotice(data)
 }
 
-function findWidgetNotice({ state, selection, widgetStatus }: StudioData): string | null {
+function findWidgetNotice({ state, selection, widgetStatus, hasFeeds }: StudioData): string | null {
   if (state === null || state.currentWalk === 0)
     return 'The catalog has not been walked yet. This page shows products and deals after the first walk.'
-  if (selection.tab === 'where-to-buy' && widgetStatus === null) return describeNoProduct(selection)
+  if (selection.tab === 'where-to-buy' && widgetStatus === null) return describeNoProduct(selection, hasFeeds)
   const need = selection.tab === 'picks' ? describeNeed(selection.picks) : null
   if (need !== null || widgetStatus?.kind !== 'hidden') return need
   // Reasons of many products are beside them in the list.
@@ -340,9 +340,9 @@ function describeMissing({ selection, widgetStatus, explanation }: StudioData): 
   return `${count} of ${pluralize(explanation.products.length, 'product')} ${count === 1 ? 'is' : 'are'} not shown now. The list says why.`
 }
 
-function describeNoProduct({ searchText, gtin }: StudioSelection): string {
+function describeNoProduct({ searchText, gtin }: StudioSelection, hasFeeds: boolean): string {
   const searched = searchText === '' ? (gtin ?? '') : searchText
   return searched === ''
-    ? 'The catalog has no product for this channel.'
+    ? `The catalog has no product for this channel.${hasFeeds ? ' The tab Feeds says what fills it.' : ''}`
     : `No product of this channel matches "${searched}".`
 }

@@ -21,6 +21,8 @@ describe('feeds tab', () => {
       products: '1,236',
       offers: '4,649',
       rejected: '12',
+      topReasons: ['condition: the condition "gebraucht", "B-Ware", "demo" … is not known to mean new (9)'],
+      rejectsPath: '/var/lib/vitrine/data/catalog-feeds/kopje.rejects',
     })
   })
 

@@ -234,7 +234,8 @@ describe('notice', () => {
     const over = { product: null, matches: [] }
     expect(notice('find=lamp&gtin=123', over)).toBe('No product of this channel matches "lamp".')
     expect(notice('gtin=123', over)).toContain('123')
-    expect(notice('', over)).toBe('The catalog has no product for this channel.')
+    expect(notice('', { ...over, hasFeeds: false })).toBe('The catalog has no product for this channel.')
+    expect(notice('', { ...over, hasFeeds: true })).toContain('The tab Feeds says what fills it.')
     expect(notice('tab=deals', over)).toBeNull()
   })
 

@@ -13,7 +13,7 @@ test('networks of newsletters - with their offers; one without any may be misspe
   expect(out.slice(out.indexOf('good   newsletters'))).toBe(
     [
       'good   newsletters, network awin: 2 offers in the first 1,000 products of each channel',
-      'good   newsletters, network c-j: 0 offers in the first 1,000 products of each channel',
+      'note   newsletters, network c-j: 0 offers in the first 1,000 products of each channel',
       '       Check the spelling in VITRINE_MAIL_NETWORKS. Other networks: CJ.',
     ].join('\n'),
   )

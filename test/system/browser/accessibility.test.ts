@@ -191,6 +191,9 @@ describe('accessibility', () => {
       for (const view of [STUDIOS.feeds, STUDIOS.unhealthy]) {
         server.responses.set('/', toHtmlResponse(toStudioPage(view), STUDIO_CSP))
         await narrowPage.goto(`${server.origin}/`)
+        await narrowPage.evaluate(
+          "for (const details of document.querySelectorAll('details')) details.open = true",
+        )
         expect(await narrowPage.evaluate<number>('document.documentElement.scrollWidth')).toBe(width)
         const heights = await narrowPage.evaluate<number[]>(READ_TEXT_HEIGHTS)
         expect(heights.filter((height) => height > 48)).toEqual([])
