@@ -1,5 +1,8 @@
 import { toFeedText } from './feed-text.ts'
 
+/** Nothing, or a dash. Other signs may be letters that were lost. */
+const NO_CONDITION = /^[\s\-–—.]*$/
+
 /** Of a condition in a reason. */
 const MAX_WORD_CHARACTERS = 40
 
@@ -10,7 +13,10 @@ const MAX_WORD_CHARACTERS = 40
 export function normalizeCondition(text: string): string {
   return text
     .trim()
-    .replace(/^(?:https?:\/\/\S*[/#]|(?:g|schema):)(?=[a-z]+\/?$)/i, '')
+    .replace(
+      /^(?:(?:https?:)?\/\/\S*[/#]|(?:www\.)?schema\.org\/|(?:g|schema):|\w+condition\.)(?=[a-z]+\/?$)/i,
+      '',
+    )
     .replace(/ı/gi, 'i')
     .normalize('NFKD')
     .replace(/[^\p{L}\p{N}]+/gu, '')
@@ -25,17 +31,17 @@ export function normalizeCondition(text: string): string {
  */
 const NEW_CONDITIONS: ReadonlySet<string> = new Set(
   [
-    'new brandnew allnew newitem newproduct factorynew newfactorysealed newsealed unused newunused unusednew newandunused neverused newneverused newinbox newwithbox newwithtags factorysealed sealed unopened 1000 11',
-    'neu neue neuer neues neuware neuprodukt neuovp neuoriginalverpackt originalverpackt brandneu nagelneu fabrikneu ungebraucht unbenutzt neuunbenutzt neuundunbenutzt neuungebraucht neuerartikel neuesprodukt neuinovp neumitetikett neumitovp neuwareovp',
-    'neuf neuve neufs neuves nouveau nouvelle etatneuf produitneuf articleneuf neufsousblister jamaisutilise toutneuf neufavecetiquette neufavecetiquettes',
-    'nuevo nueva nuevos nuevas productonuevo articulonuevo sinusar sinestrenar aestrenar completamentenuevo nuevoconetiquetas nuevoconetiqueta',
-    'nuovo nuova nuovi nuove prodottonuovo articolonuovo maiusato nuovoconetichetta nuovodizecca',
+    'new brandnew allnew newitem newproduct factorynew newfactorysealed newsealed unused newunused unusednew newandunused neverused newneverused newinbox newwithbox newwithtags brandnewinbox nib bnib nwt unworn anew factorysealed sealed unopened 1000 11',
+    'neu neue neuer neues neuware neuprodukt neuovp neuoriginalverpackt originalverpackt brandneu nagelneu fabrikneu neuundoriginalverpackt neuzustand zustandneu ungebraucht unbenutzt neuunbenutzt neuundunbenutzt neuungebraucht neuerartikel neuesprodukt neuinovp neumitetikett neumitovp neuwareovp',
+    'neuf neuve neufs neuves nouveau nouvelle etatneuf produitneuf articleneuf neufsousblister jamaisutilise toutneuf flambantneuf neufavecetiquette neufavecetiquettes',
+    'nuevo nueva nuevos nuevas productonuevo articulonuevo sinusar sinestrenar aestrenar completamentenuevo nuevoaestrenar nuevoconetiquetas nuevoconetiqueta',
+    'nuovo nuova nuovi nuove prodottonuovo articolonuovo maiusato nuovoconetichetta nuovodizecca nuovodifabbrica nuovoimballato',
     'novo nova novos novas produtonovo artigonovo semuso novoemfolha novocometiqueta',
     'nieuw nieuwe nieuwproduct gloednieuw ongebruikt splinternieuw nieuwindoos nieuwmetlabel',
-    'ny nyt nye nytt nya helny spritny fabriksny fabrikksny ubrugt ubrukt oanvand nyoanvand nyoubrugt heltny heltnytt splitterny',
-    'uusi uudet kayttamaton uusikayttamaton upouusi',
-    'nowy nowa nowe nieuzywany nieuzywana nieuzywane fabrycznienowy produktnowy nowyzmetka',
-    'novy nove nepouzity nepouzita nepouzite novytovar novezbozi zcelanovy',
+    'ny nyt nye nytt nya helny spritny fabriksny fabrikksny ubrugt ubrukt oanvand nyoanvand nyoubrugt heltny heltnyt heltnytt splitterny splinterny nyvara nyvare nytprodukt nyprodukt nyttprodukt ooppnad',
+    'uusi uudet kayttamaton uusikayttamaton upouusi uusituote',
+    'nowy nowa nowe nieuzywany nieuzywana nieuzywane fabrycznienowy produktnowy nowyprodukt stannowy nowyzmetka',
+    'novy nove nepouzity nepouzita nepouzite novytovar novyprodukt novezbozi zcelanovy novinka',
     'uj ujtermek nou noua noi produsnou nov naujas nauja jauns jauna uus yeni sifir yeniurun sifirurun kullanilmamis',
     'новый новая новое новые новии нова нове нови нов ново новыйтовар новийтовар абсолютноновый неиспользованный',
     'νεο νεος νεα καινουργιο καινουριο καινουργια καινουρια',
@@ -51,10 +57,13 @@ const NEW_CONDITIONS: ReadonlySet<string> = new Set(
 export function findConditionProblem(text: string, allowed: ReadonlySet<string>): string | undefined {
   // Most rows have one of these words as it is.
   if (text === '' || NEW_CONDITIONS.has(text)) return undefined
-  const words = toFeedText(text).split(/[,;|]/).map(normalizeCondition)
-  const isNew = (word: string): boolean => word === '' || NEW_CONDITIONS.has(word) || allowed.has(word)
-  if (words.every(isNew) || allowed.has(normalizeCondition(text))) return undefined
   const shown = toFeedText(text)
+  const words = shown
+    .split(/[,;|]/)
+    .filter((part) => !NO_CONDITION.test(part))
+    .map(normalizeCondition)
+  const isNew = (word: string): boolean => NEW_CONDITIONS.has(word) || allowed.has(word)
+  if (words.every(isNew) || allowed.has(normalizeCondition(text))) return undefined
   const quoted =
     shown.length > MAX_WORD_CHARACTERS ? `${shown.slice(0, MAX_WORD_CHARACTERS).trimEnd()}…` : shown
   return `the condition "${quoted}" is not known to mean new`

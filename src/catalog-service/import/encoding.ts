@@ -57,7 +57,8 @@ function findMarkedEncoding(head: Buffer): string | undefined {
   const firstBytes = head.subarray(0, 3).toString('hex')
   if (firstBytes === 'efbbbf') return 'utf-8'
   if (firstBytes.startsWith('fffe')) return 'utf-16le'
-  return firstBytes.startsWith('feff') ? 'utf-16be' : findUtf16(head.subarray(0, UTF_16_HEAD_BYTES))
+  if (firstBytes.startsWith('feff')) return 'utf-16be'
+  return findUtf16(head.subarray(0, UTF_16_NAME_BYTES)) ?? findUtf16(head.subarray(0, UTF_16_HEAD_BYTES))
 }
 
 /** A file without a zero is not UTF-16, whatever it declares. */
@@ -66,6 +67,8 @@ function findUsableEncoding(label: string | undefined, head: Buffer): string | u
   return encoding?.startsWith('utf-16') === true && !head.includes(0) ? undefined : encoding
 }
 
+/** Of the first name, before texts that are not ASCII; and of the first names. */
+const UTF_16_NAME_BYTES = 16
 const UTF_16_HEAD_BYTES = 1_000
 
 /** One in so many zeros may belong to another character, such as an ideographic space. */

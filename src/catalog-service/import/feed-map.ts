@@ -127,7 +127,7 @@ const feedMapSchema = discriminatedUnion('format', [
   strictObject(SHAPES.xml),
 ])
 
-/** The format is not known yet, so that paths are checked when the feed is read. */
+/** The format is not known yet, so that `checkPaths` checks paths when the feed is read. */
 const CHANGES_SHAPE = { ...commonShape, fields: createFieldsSchema(textSchema).optional() }
 
 const changesSchema = strictObject(CHANGES_SHAPE)
@@ -160,6 +160,14 @@ function parseChanges(json: unknown): FeedMapChanges {
   if (!parsed.success) throw new UsageError(describeIssue(parsed.error.issues[0], json))
   if (Object.keys(parsed.data).length === 0) throw new UsageError('the column map is empty')
   return parsed.data
+}
+
+/** @throws UsageError for a path that the format does not have */
+export function checkPaths(format: FeedMap['format'], { fields }: FeedMapChanges): void {
+  const parsed = SHAPES[format].fields.safeParse(fields ?? {})
+  const field = parsed.error?.issues[0]?.path[0]
+  if (field !== undefined)
+    throw new UsageError(`"fields.${String(field)}" of the column map accepts ${ACCEPTED_FIELD}`)
 }
 
 function parseWholeMap(json: unknown): FeedMap {

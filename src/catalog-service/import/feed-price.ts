@@ -12,6 +12,11 @@ const EMPTY_PRICE_PATTERN = /^(?:[a-z]{3})?[0., ]*(?:[a-z]{3})?$/i
 
 const MAX_CHARACTERS = 100
 
+/** `12,-` and `129:-` */
+const NO_CENTS = /(?<=\d)[.,:][-–—]{1,2}(?!\d)/
+
+const NO_CURRENCY = 'there is no currency: set one with --currency'
+
 const INVALID_CURRENCY = 'not a currency code of three letters'
 
 /** Whole part and decimals, one pattern for each way to group digits. The last one has no groups. */
@@ -59,7 +64,10 @@ export function parseFeedPrice(
   const column = columnCurrency.trim()
   // Check it first, because a reason below may quote it: a cell may contain anything.
   if (!/^(?:[a-z]{3})?$/i.test(column)) return INVALID_CURRENCY
-  return parsePlainPrice(text.replace(/\s+/g, ' ').trim(), column, { currency: defaultCurrency, decimal })
+  return parsePlainPrice(text.replace(/\s+/g, ' ').trim().replace(NO_CENTS, ''), column, {
+    currency: defaultCurrency,
+    decimal,
+  })
 }
 
 function parsePlainPrice(
@@ -67,37 +75,78 @@ function parsePlainPrice(
   column: string,
   { currency: defaultCurrency, decimal }: Required<PriceSettings>,
 ): FeedPrice | string {
-  const known = column === '' ? defaultCurrency : column
-  const text = known === '' ? plain : removeSymbol(plain, known)
-  if (/\p{Sc}/u.test(text)) return SYMBOL_REASON
-  const [, before, number, after] = PRICE_PATTERN.exec(text) ?? []
+  const signed = splitSign(plain)
+  if (signed !== undefined) return parseSignedPrice(signed, column, { currency: defaultCurrency, decimal })
+  const [, before, number, after] = PRICE_PATTERN.exec(plain) ?? []
   if (number === undefined) return INVALID_PRICE
   const codes = listCurrencies(before, after, column)
   if (codes.size > 1) return `names two currencies, ${[...codes].join(' and ')}`
   const [currency = defaultCurrency] = codes
-  if (currency === '') return 'there is no currency: set one with --currency'
+  if (currency === '') return NO_CURRENCY
   return parseAmount(simplifyDecimals(number), currency, decimal)
 }
 
-const SYMBOL_REASON = 'the currency is a symbol, which several have: set the currency with --currency'
+function parseSignedPrice(
+  { number, currencies }: SignedPrice,
+  column: string,
+  { currency, decimal }: Required<PriceSettings>,
+): FeedPrice | string {
+  const [only = '', other] = currencies
+  const meant = currency === '' && other === undefined ? only : currency
+  const price = parsePlainPrice(number, column, { currency: meant, decimal })
+  if (price === NO_CURRENCY) return 'several currencies have this sign: set one with --currency'
+  if (typeof price === 'string' || currencies.includes(price.currency)) return price
+  return `its sign contradicts the currency ${price.currency}`
+}
 
-/** Symbols that only one currency has. */
-const CURRENCIES_BY_SYMBOL: ReadonlyMap<string, string> = new Map([
-  ['€', 'EUR'],
-  ['₹', 'INR'],
-  ['₺', 'TRY'],
-  ['₽', 'RUB'],
-  ['₴', 'UAH'],
-  ['₪', 'ILS'],
-  ['₩', 'KRW'],
-])
+/** Signs of currencies, and the currencies that each may mean. */
+const CURRENCIES_BY_SIGN: Readonly<Record<string, string>> = {
+  '€': 'EUR',
+  euro: 'EUR',
+  $: 'USD CAD AUD NZD SGD HKD TWD MXN ARS CLP COP UYU BRL DOP JMD TTD BBD BSD BZD FJD NAD XCD',
+  '£': 'GBP EGP LBP SYP SDG SSP FKP GIP SHP',
+  '¥': 'JPY CNY',
+  '￥': 'JPY CNY',
+  '₹': 'INR',
+  '₺': 'TRY',
+  tl: 'TRY',
+  '₽': 'RUB',
+  руб: 'RUB',
+  '₴': 'UAH',
+  грн: 'UAH',
+  '₪': 'ILS',
+  '₩': 'KRW',
+  '₫': 'VND',
+  '฿': 'THB',
+  '₱': 'PHP',
+  '₦': 'NGN',
+  '₸': 'KZT',
+  '₾': 'GEL',
+  zł: 'PLN',
+  kč: 'CZK',
+  kr: 'SEK NOK DKK ISK',
+  ft: 'HUF',
+  lei: 'RON MDL',
+  лв: 'BGN',
+  r$: 'BRL',
+  us$: 'USD',
+}
 
-/** Remove a symbol when the currency is known from elsewhere, and may be meant by it. */
-function removeSymbol(text: string, currency: string): string {
-  const [symbol] = /\p{Sc}/u.exec(text) ?? []
-  if (symbol === undefined) return text
-  const own = CURRENCIES_BY_SYMBOL.get(symbol)
-  return own === undefined || own === currency.toUpperCase() ? text.replace(symbol, '').trim() : text
+/** A sign before or after the number. */
+const SIGN_BEFORE = /^([^\d\s.,-]{1,4}?)\.? ?(?=[\d.,])/u
+const SIGN_AFTER = / ?([^\d\s.,-]{1,4}?)\.?$/u
+
+type SignedPrice = Readonly<{ number: string; currencies: readonly string[] }>
+
+/** Return the price without its sign, and the currencies of the sign; `undefined` without a known one. */
+function splitSign(text: string): SignedPrice | undefined {
+  for (const pattern of [SIGN_BEFORE, SIGN_AFTER]) {
+    const [found, sign = ''] = pattern.exec(text) ?? []
+    const name = sign.toLowerCase()
+    if (found === undefined || !Object.hasOwn(CURRENCIES_BY_SIGN, name)) continue
+    return { number: text.replace(found, ''), currencies: CURRENCIES_BY_SIGN[name]?.split(' ') ?? [] }
+  }
+  return undefined
 }
 
 function listCurrencies(...codes: readonly (string | undefined)[]): ReadonlySet<string> {

@@ -45,16 +45,16 @@ export function findUsTimeMs(text: string): number | undefined {
   return month === undefined ? undefined : findTimeMs(`${year}-${month}-${day} ${time}`)
 }
 
-/** What programs write for no date: nothing, zeros, `null`, and the first day of their calendars. */
+/** What programs write for no date: nothing, zeros, `null`, a time alone, and the first day of their calendars. */
 const NO_DATE =
-  /^(?:[0\s:.TZ+-]*|null|none|n\.?a\.?|(?:-?000[01]-\d\d-\d\d|1970-01-01)(?:[T ][\d:.]*(?:Z|[+-][\d:]*)?)?)$/i
+  /^(?:[0\s:.TZ+-]*|null|none|undefined|nan|\\n|invalid date|n\.?a\.?|T[\d:.]*(?:Z|[+-][\d:]*)?|(?:-?000[01]-\d\d-\d\d|1970-01-01)(?:[T ][\d:.]*(?:Z|[+-][\d:]*)?)?)$/i
 
 /** `true` for no date, and for a period without dates: `/`, `0000-00-00 00:00:00/0000-00-00`. */
 export function isDateMissing(text: string): boolean {
   return (
     text.length <= MAX_CHARACTERS &&
     text
-      .replace(/^n\/a$/i, '')
+      .replace(/\bn\/a\b/gi, '')
       .split('/')
       .every((date) => NO_DATE.test(date.trim()))
   )

@@ -78,6 +78,7 @@ const CONTRACT_KEYS: ReadonlySet<string> = new Set(['offers'])
 const SIGNATURES: readonly (readonly [format: FeedFormat, columns: readonly string[]])[] = [
   ['cj', ['program_name', 'catalog_name', 'link']],
   ['cj', ['programname', 'buyurl']],
+  ['cj', ['program_name', 'buy_url']],
   ['tradedoubler', ['tdproductid', 'producturl']],
   ['impact', ['campaignname', 'currentprice']],
   ['impact', ['current_price', 'stock_availability']],
@@ -106,10 +107,18 @@ const KNOWN_COLUMNS: ReadonlySet<string> = new Set([
 
 const MIN_KNOWN_COLUMNS = 2
 
-/** Detect the format of a feed by its first characters. @throws ImportError when it is not recognised. */
-export function detectFormat(head: string, file: string): FeedFormat {
-  const format = /^\s*[<[{]/.test(head) ? detectMarkup(head, file) : detectTable(head)
+/** One or two lines, of which the first is a sentence. */
+const MESSAGE = /^\s*(?=[^\r\n]*\p{L}{2},? \p{L})[^\t;|\r\n]{1,300}(?:[\r\n]+[^\r\n]{1,300})?\s*$/u
+
+/** Detect the format of a feed by its first characters. `mappedColumns`: those that a map names, normalized. @throws ImportError when it is not recognised. */
+export function detectFormat(
+  head: string,
+  file: string,
+  mappedColumns: ReadonlySet<string> = new Set(),
+): FeedFormat {
+  const format = /^\s*[<[{]/.test(head) ? detectMarkup(head, file) : detectTable(head, mappedColumns)
   if (format !== undefined) return format
+  if (MESSAGE.test(head)) throw new ImportError(`${file} is a message, not a feed: "${quoteFirstLine(head)}"`)
   throw new ImportError(
     `the format of ${file} is not recognised: it begins with "${quoteFirstLine(head)}". Expected JSON, XML, or a table whose ` +
       'first line has columns such as gtin, title, link, price (Google Merchant) or product_name, aw_deep_link, search_price ' +
@@ -137,14 +146,22 @@ function detectJson(head: string, file: string): FeedFormat {
   if (hasAny(GOOGLE_JSON_KEYS)) return 'google-json'
   if (EMPTY_ITEMS.test(head)) return 'json'
   if (keys.length === 0 || keys.includes('gtin')) return path === undefined ? 'ndjson' : 'json'
+  throw new ImportError(describeUnknownJson(head, file))
+}
+
+function describeUnknownJson(head: string, file: string): string {
+  const { path, keys } = readJsonHead(head)
   const message = findJsonMessage(head)
-  if (message !== undefined) throw new ImportError(`${file} is a message, not a feed: "${message}"`)
+  if (message !== undefined) return `${file} is a message, not a feed: "${message}"`
+  if (EMPTY_ARRAY.test(head)) return `${file} has an empty array: it has no product`
   const names = keys.slice(0, MAX_LISTED_NAMES).join(', ')
-  throw new ImportError(
+  return (
     `the fields of ${file} are not recognised: its ${path === undefined ? 'lines' : 'items'} have ${names}; ` +
-      'set --format, or describe them in a file for --map, with "items" if they are in an array',
+    'set --format, or describe them in a file for --map, with "items" if they are in an array'
   )
 }
+
+const EMPTY_ARRAY = /^\s*\{[^{}[\]]*\[\s*\][^{}[\]]*\}\s*$/
 
 const MAX_LISTED_NAMES = 20
 const MAX_MESSAGE_CHARACTERS = 200
@@ -158,13 +175,13 @@ function findJsonMessage(head: string): string | undefined {
   return text === undefined ? undefined : toFeedText(text).slice(0, MAX_MESSAGE_CHARACTERS)
 }
 
-function detectTable(head: string): FeedFormat | undefined {
+function detectTable(head: string, mappedColumns: ReadonlySet<string>): FeedFormat | undefined {
   if (isRakuten(head)) return 'rakuten'
-  const { delimiter, names } = parseTableHead(head)
+  const { delimiter, names } = parseTableHead(head, new Set([...KNOWN_COLUMNS, ...mappedColumns]))
   const signed = SIGNATURES.find(([, columns]) => columns.every((name) => names.includes(name)))?.[0]
   if (signed !== undefined) return signed
   const awinCount = names.filter((name) => AWIN_COLUMNS.has(name)).length
-  const googleCount = names.filter((name) => GOOGLE_COLUMNS.has(name)).length
+  const googleCount = names.filter((name) => GOOGLE_COLUMNS.has(name) || mappedColumns.has(name)).length
   if (awinCount > 0 && awinCount + googleCount >= MIN_KNOWN_COLUMNS) return 'awin-csv'
   if (googleCount >= MIN_KNOWN_COLUMNS) return delimiter === '\t' ? 'google-tsv' : 'google-csv'
   return /^[ \t]*\{/m.test(head) ? 'ndjson' : undefined

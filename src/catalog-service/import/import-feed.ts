@@ -5,6 +5,7 @@ import { type FeedResult, findFeedById, insertFeed, saveFeedResult, updateFeed }
 import { findMeta, setMeta } from '../store/meta.ts'
 import type { CatalogStore } from '../store/catalog-store.ts'
 import type { Catalog } from '../store/schema.ts'
+import { REJECTED_MARK } from '../feeds/error-marks.ts'
 import { findFeedForImport } from './feed-names.ts'
 import { type OpenFeed, openFeed } from './open-feed.ts'
 import type { FeedRow } from './feed-row.ts'
@@ -348,5 +349,5 @@ function describeRejects(rejects: RejectsFile): string {
   const reasons = rejects
     .getTopReasons()
     .map(([reason, count]) => `${reason} (${count.toLocaleString('en-US')})`)
-  return `${rejects.getCount().toLocaleString('en-US')} rejected; most often: ${reasons.join('; ')}; see ${path}`
+  return `${rejects.getCount().toLocaleString('en-US')} ${REJECTED_MARK} ${reasons.join('; ')}; see ${path}`
 }

@@ -41,7 +41,8 @@ export function readJsonHead(text: string): JsonHead {
   const isItem = root.keys.some((key) => PRODUCT_KEYS.has(key))
   const found = isItem
     ? undefined
-    : arrays.find(({ keys }) => keys.includes('gtin') || keys.filter(isItemKey).length >= MIN_ITEM_KEYS)
+    : (arrays.find(({ keys }) => keys.some((key) => PRODUCT_KEYS.has(key.toLowerCase()))) ??
+      arrays.find(({ keys }) => keys.filter(isItemKey).length >= MIN_ITEM_KEYS))
   return found ?? { path: undefined, keys: root.keys }
 }
 

@@ -28,6 +28,7 @@ import {
 } from './feed-row.ts'
 import { findRfc3339TimeMs } from './feed-time.ts'
 import { type FeedLine, decodeUtf8, parseJson } from './json-lines.ts'
+import { hasRepeatedName } from './json-names.ts'
 
 /** @yields the rows of each batch of lines or items in UTF-8, each one a product of the contract */
 export async function* readJsonRows(
@@ -101,7 +102,10 @@ export function findLineProblem(
 ): Problem | undefined {
   if (line.isTooLong) return ['row', `longer than ${MAX_ROW_BYTES} bytes`]
   if (text === undefined || json === undefined) return ['row', 'not JSON in UTF-8']
-  return NUL_ESCAPE.test(text) ? ['row', 'contains the character U+0000'] : undefined
+  if (NUL_ESCAPE.test(text)) return ['row', 'contains the character U+0000']
+  return hasRepeatedName(text, json)
+    ? ['row', 'repeats a name: a piece of the file may be missing']
+    : undefined
 }
 
 function findRowProblem(wire: WireRow | undefined, json: unknown): Problem | undefined {

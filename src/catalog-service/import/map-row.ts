@@ -124,11 +124,14 @@ function findValidGtin(task: MapTask): string | undefined {
   return task.reject(...(problems[0] ?? ['gtin', 'there is no gtin']))
 }
 
+/** Spaces separate codes only if whole ones are on both sides. */
+const LIST_SEPARATOR = /[,;|/]|(?<=\d{8})\s+(?=\d{8})/
+
 function readCodes({ row }: MapTask, field: string): string[] {
   return row
     .readAll(field)
     .slice(0, MAX_CODES)
-    .flatMap((text) => text.split(/[,;|/]/, MAX_CODES))
+    .flatMap((text) => text.split(LIST_SEPARATOR, MAX_CODES))
     .slice(0, MAX_CODES)
     .map((text) => cleanCode(text.slice(0, MAX_NAME_CHARACTERS)))
     .filter((code) => code !== '')

@@ -18,16 +18,23 @@ const GOOGLE_FIELDS = {
   image: 'image_link',
   moreImages: 'additional_image_link',
   merchant: 'merchant_name',
-  condition: 'condition',
+  condition: ['condition', 'item_condition'],
 } as const satisfies FeedMap['fields']
 
 /** Fields of Google in JSON: of feeds, and of its APIs, where prices are objects. */
 const GOOGLE_JSON_FIELDS = {
-  gtin: ['gtin', 'gtins', 'GTIN', 'ean', 'upc'],
+  gtin: ['gtin', 'gtins', 'GTIN', 'ean', 'EAN', 'upc', 'UPC', 'barcode', 'isbn'],
   title: ['title', 'name'],
   brand: ['brand'],
-  price: ['price', 'price.value'],
-  salePrice: ['sale_price', 'sale_price.value', 'salePrice', 'salePrice.value'],
+  price: ['price', 'price.value', 'price.amount'],
+  salePrice: [
+    'sale_price',
+    'sale_price.value',
+    'sale_price.amount',
+    'salePrice',
+    'salePrice.value',
+    'salePrice.amount',
+  ],
   saleDates: ['sale_price_effective_date', 'salePriceEffectiveDate'],
   currency: ['currency', 'price.currency'],
   availability: 'availability',
@@ -37,7 +44,14 @@ const GOOGLE_JSON_FIELDS = {
   moreImages: ['additional_image_link', 'additional_image_links', 'additionalImageLinks'],
   merchant: ['merchant_name', 'seller_name', 'advertiser_name'],
   merchantReference: ['merchant_id', 'advertiser_id'],
-  condition: ['condition', 'Condition'],
+  condition: [
+    'condition',
+    'condition.value',
+    'condition.name',
+    'Condition',
+    'itemCondition',
+    'item_condition',
+  ],
 } as const satisfies FeedMap['fields']
 
 /** RSS items and Atom entries of Google Merchant Center. */

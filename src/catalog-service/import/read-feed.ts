@@ -4,7 +4,7 @@ import { ImportError } from '../../errors.ts'
 import { VERSION } from '../../lib/paths.ts'
 import { type ColumnMap, type ValueSettings, findMissingColumns, toColumnMap } from './column-map.ts'
 import { chooseEncoding, decodeHead, decodeText, toUtf8 } from './encoding.ts'
-import type { FeedMap, FeedMapChanges } from './feed-map.ts'
+import { type FeedMap, type FeedMapChanges, checkPaths } from './feed-map.ts'
 import { type FeedRow, type NameOverrides, type SourceRow, toColumnName } from './feed-row.ts'
 import {
   type FeedFormat,
@@ -115,14 +115,23 @@ type ChosenMap = Readonly<{
 
 function chooseMap({ map: given, format: givenFormat }: ReadFeedOptions, source: Source): ChosenMap {
   if (given?.format !== undefined) return { format: 'map', layout: undefined, map: given }
-  const format = givenFormat ?? detectFormat(source.head, source.file)
+  const format = givenFormat ?? detectFormat(source.head, source.file, listColumns(given))
   const preset = findMap(format, source)
-  if (preset === undefined && given !== undefined)
-    throw new ImportError(`${source.file} is in the format ${format}, which needs no column map`)
-  return { format, layout: preset?.layout, map: preset && applyChanges(preset.map, given) }
+  if (given === undefined || preset === undefined) {
+    if (given !== undefined)
+      throw new ImportError(`${source.file} is in the format ${format}, which needs no column map`)
+    return { format, layout: preset?.layout, map: preset?.map }
+  }
+  checkPaths(preset.map.format, given)
+  return { format, layout: preset.layout, map: applyChanges(preset.map, given) }
 }
 
-function applyChanges(map: FeedMap, { fields, ...others }: FeedMapChanges = {}): FeedMap {
+function listColumns(changes: FeedMapChanges | undefined): ReadonlySet<string> {
+  const columns = Object.values(changes?.fields ?? {}).flat()
+  return new Set(columns.flatMap((column) => (typeof column === 'string' ? [toColumnName(column)] : [])))
+}
+
+function applyChanges(map: FeedMap, { fields, ...others }: FeedMapChanges): FeedMap {
   return { ...map, ...others, format: map.format, fields: { ...map.fields, ...fields } }
 }
 
@@ -151,7 +160,9 @@ function readSourceRows(source: Source, { format, map, columns }: Layout): Async
   if (map.format === 'xml') {
     const options = toPathOptions(map, columns)
     const collector =
-      format === 'google-xml' ? createGoogleCollector(new Set(options.keys)) : createPathCollector(options)
+      format === 'google-xml' && !options.keys.some((key) => /[/@[]/.test(key))
+        ? createGoogleCollector(new Set(options.keys))
+        : createPathCollector(options)
     return readXmlItems(decodeText(feed, encoding), file, collector)
   }
   if (map.format === 'table') return readTableRows(source, { format, map, columns })
@@ -189,6 +200,8 @@ function readJsonItems(
 ): AsyncIterable<FeedLine[]> {
   const chunks = toUtf8(feed, encoding)
   if (/^\s*\[/.test(head)) return readJsonArray(chunks, file, [])
+  if (path === undefined && /^\s*\{[ \t]*[\r\n]/.test(head))
+    throw new ImportError(`${file} has objects of several lines: expected one object per line, or an array`)
   return path === undefined ? readLines(chunks, file) : readJsonArray(chunks, file, path)
 }
 
@@ -224,7 +237,7 @@ function describeMissingColumns(file: string, { format, missing, header }: Missi
   const found = [...header].slice(0, MAX_LISTED_COLUMNS).join(', ')
   return format === 'map'
     ? `${file} has no column ${names} that the map names; its columns are ${found}`
-    : `${file} has no column ${names}, which the format ${format} needs; its columns are ${found}. If another column has it, name that column in a file for --map`
+    : `${file} has no column ${names}, which the format ${format} or its map needs; its columns are ${found}. If another column has it, name that column in a file for --map`
 }
 
 function findHeader(head: string, map: FeedMap, { fields }: ColumnMap) {

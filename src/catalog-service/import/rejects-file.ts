@@ -104,7 +104,7 @@ type CountedReason = { first: string; values: Set<string>; count: number }
 
 function countReason(reasons: Map<string, CountedReason>, reason: string): void {
   const value = VALUE.exec(reason)?.[0] ?? ''
-  const key = reason.replace(VALUE, '')
+  const key = reason.replaceAll(new RegExp(VALUE, 'g'), '')
   const known = reasons.get(key)
   if (known === undefined) {
     if (reasons.size < MAX_REASONS) reasons.set(key, { first: reason, values: new Set([value]), count: 1 })

@@ -12,15 +12,16 @@ const CDATA_END = ']]>'
 
 /**
  * Markup that damaged feeds contain as text: a `&` with or without the rest of a reference (the usual ones are skipped for speed),
- * a `<` that begins no tag, and the end of a CDATA section outside of one.
+ * a `<` that begins no tag, a processing instruction with a `<` before its end, and the end of a CDATA section outside of one. An XML
+ * declaration says nothing that is not known, and may be malformed.
  */
 const DAMAGED_MARKUP =
-  /&(?!(?:amp|lt|gt|quot|apos);)(?:#\d{1,30};|#[xX][\da-fA-F]{1,30};|[a-zA-Z][a-zA-Z\d]{1,30};)?|<(?![a-zA-Z_:/!?\u0080-\uffff])|\]\]>/g
+  /<\?[xX][mM][lL]\s[^<>]*>|<\?(?![^<]*\?>)|&(?!(?:amp|lt|gt|quot|apos);)(?:#\d{1,30};|#[xX][\da-fA-F]{1,30};|[a-zA-Z][a-zA-Z\d]{1,30};)?|<(?![a-zA-Z_:/!?\u0080-\uffff])|\]\]>/g
 
 /** A reference or tag that is longer may be passed on in two parts. */
 const MAX_SPLIT_CHARACTERS = 2_000
 
-/** A processing instruction after a section that contains the end of an item and the start of another. */
+/** A processing instruction after a section that contains the end of an item and then an element. */
 export const UNCLOSED_TARGET = 'unclosed-section'
 const UNCLOSED_MARK = `<?${UNCLOSED_TARGET}?>`
 
@@ -32,9 +33,9 @@ const toSectionEnd = (begin: string): string => (begin === CDATA_START ? CDATA_E
 /**
  * Create a stage before an XML parser that keeps damage in the item where it is: what cannot be markup becomes text, and forbidden
  * characters, raw or as reference, become a space. Comments and white space before the declaration are removed. Line breaks stay, so
- * that the line numbers of the parser are those of the file. `hasItemBoundary`: whether a text contains
- * the end of an item and the start of another. A section with both was probably not closed where it should be, and is followed by a
- * processing instruction with `UNCLOSED_TARGET`.
+ * that the line numbers of the parser are those of the file. `hasItemBoundary`: whether a text contains the end of an item
+ * and then an element. A section with both was probably not closed where it should be, and is followed by a processing instruction
+ * with `UNCLOSED_TARGET`.
  */
 export function createXmlRepair(hasItemBoundary: (text: string) => boolean) {
   let [kept, skippedLines, hasStarted] = ['', 0, false]
@@ -127,14 +128,16 @@ const toText = (sectionStart: string): string => `&lt;${sectionStart.slice(1)}`
 function findUndecided(text: string, from: number): number {
   const tailStart = Math.max(from, text.length - MAX_SPLIT_CHARACTERS)
   const tail = text.slice(tailStart)
-  // A reference without its semicolon, a tag without its end, half of a line break, character or `]]>`.
-  const [undecided = ''] = /(?:&[^;<\s]{0,40}|<[^<>]*|\]{1,2}|[\r\ud800-\udbff])$/.exec(tail) ?? []
+  // A reference without its semicolon, a tag or processing instruction without its end, half of a line break, character or `]]>`.
+  const [undecided = ''] = /(?:&[^;<\s]{0,40}|<\?[^<]*|<[^<>]*|\]{1,2}|[\r\ud800-\udbff])$/.exec(tail) ?? []
   return text.length - undecided.length
 }
 
 function escapeDamage(text: string): string {
   return text.replace(DAMAGED_MARKUP, (markup) => {
     if (markup === '<') return '&lt;'
+    if (markup === '<?') return '&lt;?'
+    if (markup.startsWith('<')) return markup.replace(/[^\r\n]+/g, '')
     if (markup === CDATA_END) return ']]&gt;'
     const name = markup.slice(1, -1)
     if (name.startsWith('#')) return toAllowedReference(name.slice(1).toLowerCase())

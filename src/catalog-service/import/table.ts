@@ -159,7 +159,7 @@ function writeChunk(parser: Parser, chunk: Buffer | undefined, file: string): Pr
       if (!error) return resolve()
       const isUnclosed = 'code' in error && error.code === 'CSV_QUOTE_NOT_CLOSED'
       const reason = isUnclosed
-        ? 'a quoted cell is not closed; its row extends to the end of the file'
+        ? `a quoted cell is not closed: row ${parser.info.records + 1} extends to the end of the file`
         : error
       reject(new ImportError(`${file} is not a valid table: ${String(reason)}`, { cause: error }))
     }

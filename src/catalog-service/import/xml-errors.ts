@@ -3,14 +3,17 @@ export type OpenElement = Readonly<{ name: string; line: number }>
 
 /** `path`: of the element that may be the item. */
 export function describeMissingItems(file: string, itemName: string, path: string | undefined): string {
-  const found = path === undefined ? '' : `; it seems to repeat <${path.split('/').at(-1)}>`
-  const items = path === undefined ? '' : ` with "items": "${path}"`
-  return `${file} has no ${itemName}${found}: set --format, or describe it in a file for --map${items}`
+  if (path === undefined)
+    return `${file} has no ${itemName}: it has no products now, or needs --format or a file for --map`
+  return `${file} has no ${itemName}; it seems to repeat <${path.split('/').at(-1)}>: set --format, or describe it in a file for --map with "items": "${path}"`
 }
 
 /** Paths that are counted to find what an unknown file repeats. */
 const MAX_COUNTED_PATHS = 1_000
 const MAX_COUNTED_DEPTH = 5
+
+/** The feed itself, which has no items then. */
+const EMPTY_RSS = 'rss/channel'
 
 type PathCount = { readonly path: string; readonly depth: number; count: number; descendants: number }
 
@@ -35,7 +38,8 @@ export function createPathCounter() {
     findItem(): string | undefined {
       const full = [...counts.values()].filter(({ descendants }) => descendants > 0)
       const repeated = full.filter(({ count }) => count > 1)
-      const candidates = repeated.length > 0 ? repeated : full.filter(({ depth }) => depth === 2)
+      const candidates =
+        repeated.length > 0 ? repeated : full.filter(({ path, depth }) => depth === 2 && path !== EMPTY_RSS)
       return candidates.sort((one, other) => other.descendants - one.descendants)[0]?.path
     },
   }

@@ -1,15 +1,16 @@
-import { SaxesParser, type SaxesTagNS } from 'saxes'
+import type { SaxesTagNS } from 'saxes'
 import { ImportError } from '../../errors.ts'
 import { UNDECODED } from './encoding.ts'
 import { MAX_ROW_BYTES, type SourceRow } from './feed-row.ts'
-import { findNamedCharacter } from './feed-text.ts'
 import { UNCLOSED_TARGET, createXmlRepair } from './repair-xml.ts'
+import { type SaxParser, createSaxParser } from './sax-parser.ts'
 import {
   type OpenElement,
   createPathCounter,
   describeMissingItems,
   describeParserError,
 } from './xml-errors.ts'
+import { type TagChecks, escapePattern, toOpenTag } from './xml-tags.ts'
 
 const MAX_DEPTH = 100
 
@@ -19,19 +20,20 @@ const MAX_PROLOG_CHARACTERS: number = 64 * 1024
 /** Enough to find the end of the root element. */
 const MAX_END_CHARACTERS = 1_000
 
+/** In longer tags, damage is not found to belong to an item. */
+const MAX_TAG_CHARACTERS = 2_000
+
 /** Line and column precede the message of an error of the parser. */
 const PARSER_ERROR = /^\d+:\d+: /
 
 const UNDECODED_REASON = 'has bytes that cannot be decoded'
 const UNCLOSED_REASON =
-  'a comment or CDATA section contains the end of the item and another item: it is probably not closed'
+  'a comment or CDATA section contains the end of the item and more elements: it is probably not closed'
 
 /** Collects the fields of items. Levels are relative to the item, which has level 0. */
 export type ItemCollector = Readonly<{
   /** For messages. */
   itemName: string
-  /** Whether a text contains the end of an item and then the start of another. */
-  hasItemBoundary(text: string): boolean
   /** `names`: of the open elements, the outermost first. */
   isItem(names: readonly string[], tag: SaxesTagNS): boolean
   open(tag: SaxesTagNS, level: number): void
@@ -39,55 +41,56 @@ export type ItemCollector = Readonly<{
   close(tag: SaxesTagNS, level: number): void
   /** Return the item, and begin the next one. */
   finish(row: number, bytes: number): SourceRow
-}>
+}> &
+  TagChecks
 
-/** Create the check of a collector. `names`: of its items, as `toColumnName` gives them. */
-export function createBoundaryCheck(names: readonly string[]): ItemCollector['hasItemBoundary'] {
-  const patterns = names.map((name) => escapePattern(name).replaceAll('_', '[-_]')).join('|')
-  const end = new RegExp(`</(?:[^\\s<>/:]+:)?(?:${patterns})\\s*>`, 'i')
-  const start = new RegExp(`<(?:[^\\s<>/:]+:)?(?:${patterns})[\\s>]`, 'i')
-  return (text) => {
-    const found = end.exec(text)
-    return found !== null && start.test(text.slice(found.index))
-  }
-}
+/**
+ * Where to read on after damage: at the next item, at the tag that was read, which begins another item, or after it, because it
+ * closes what is not open. In the head, that is no damage of an item.
+ */
+type Continuation = 'next item' | 'tag' | 'after tag' | 'after tag of the head'
 
-function escapePattern(text: string): string {
-  return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
-}
-
-/** Thrown inside the parser when the current item is damaged. `isNextItem`: the tag that was read begins another item. */
+/** Thrown inside the parser when the current item is damaged. */
 class DamagedItemError extends Error {
-  readonly isNextItem: boolean
+  readonly continuation: Continuation
 
-  constructor(message: string, isNextItem: boolean) {
+  constructor(message: string, continuation: Continuation) {
     super(message)
-    this.isNextItem = isNextItem
+    this.continuation = continuation
   }
 }
 
 /** An open element outside of items. `isDamaged`: an attribute has bytes that cannot be decoded. */
 type OuterElement = Readonly<{ tag: SaxesTagNS; isDamaged: boolean }>
 
-/** What is read to the next item after a damaged one. `start`: matches a CDATA section, or the beginning of an item. */
+/** The outer element that was closed last, and where. */
+type ClosedOuter = Readonly<{ element: OuterElement; position: number }>
+
+/** What is read to the next item after a damaged one. `start`: matches a CDATA section, the beginning of an item, or the end around it. */
 type Search = { readonly start: RegExp; characters: number; end: string }
 
-/** Parses items. Damage within an item rejects it alone: a new parser continues at the next item. Elsewhere, it is an ImportError. */
+/**
+ * Parses items. Damage rejects its item alone, and a tag that is not open one more row: a new parser continues. In the head and at the
+ * end, damage is an ImportError.
+ */
 export class XmlItemParser {
   readonly #file: string
   readonly #collector: ItemCollector
   readonly #repair: ReturnType<typeof createXmlRepair>
   readonly #paths = createPathCounter()
   readonly #items: SourceRow[] = []
-  #parser: ReturnType<typeof createSaxParser>
+  #parser: SaxParser
   /** Characters that the parser has read completely. Between two pieces, its `position` is wrong. */
   #readCharacters = 0
+  /** The end of the text before. */
+  #lastText = ''
   /** Lines before the first one of the parser. */
   #skippedLines = 0
   /** Open elements, the outermost first, and those of them that are outside of items, which each new parser needs. */
   #open: OpenElement[] = []
   #outer: OuterElement[] = []
   #closed: OpenElement | undefined
+  #closedOuter: ClosedOuter | undefined
   #row = 0
   /** Of the item that is read; 0 between items. */
   #itemDepth = 0
@@ -103,6 +106,8 @@ export class XmlItemParser {
   #isComplete = false
   #hasUndecoded = false
   #isClosing = false
+  /** The first damage before any item; the file may have none. */
+  #headError: ImportError | undefined
 
   constructor(file: string, collector: ItemCollector) {
     this.#file = file
@@ -126,12 +131,12 @@ export class XmlItemParser {
     this.#isClosing = true
     if (this.#search !== undefined) this.#checkEnd(this.#search)
     else if (!this.#isComplete) this.#tryToParse(() => this.#parser.close())
-    if (this.#row === 0) throw this.#createMissingError()
+    if (this.#row === 0) throw this.#headError ?? this.#createMissingError()
     return this.#items
   }
 
   /** With one more kind of event, V8 takes five times as long for the parser's properties. */
-  #openParser(): ReturnType<typeof createSaxParser> {
+  #openParser(): SaxParser {
     const parser = createSaxParser(this.#file)
     const addText = (text: string): void => this.#addText(text)
     parser.on('text', addText)
@@ -148,17 +153,18 @@ export class XmlItemParser {
     for (let rest = text; rest !== '';) {
       if (this.#search !== undefined) rest = this.#findNextItem(rest, this.#search)
       if (this.#search !== undefined || this.#isComplete) return
-      const damage = this.#tryToParse(() => this.#parser.write(rest))
+      const damage = this.#tryToParse(() => this.#parser.write(rest), rest)
       if (damage === undefined) {
         this.#readCharacters += rest.length
+        this.#lastText = rest.slice(-MAX_TAG_CHARACTERS)
         return
       }
       rest = this.#rejectItem(damage, rest)
     }
   }
 
-  /** Return the damage of the current item, if it has any. @throws ImportError for damage elsewhere */
-  #tryToParse(parse: () => unknown): DamagedItemError | undefined {
+  /** Return the damage of an item in the text, if it has any. @throws ImportError for damage elsewhere */
+  #tryToParse(parse: () => unknown, text: string = ''): DamagedItemError | undefined {
     try {
       parse()
       return undefined
@@ -166,7 +172,7 @@ export class XmlItemParser {
       if (error instanceof DamagedItemError) return error
       // The parser throws errors without a class of their own.
       if (!(error instanceof Error) || !PARSER_ERROR.test(error.message)) throw error
-      return this.#toDamage(error)
+      return this.#toDamage(error, text)
     }
   }
 
@@ -183,7 +189,7 @@ export class XmlItemParser {
     const isDamaged = this.#hasDamagedAttribute(tag)
     if (this.#itemDepth === 0) this.#openOuterElement(tag, isDamaged)
     else if (depth === this.#itemDepth + 1 && tag.name === this.#itemName && this.#isItem(tag))
-      throw new DamagedItemError(`line ${this.#open.at(-1)?.line}: another item begins before it ends`, true)
+      throw new DamagedItemError(`line ${this.#open.at(-1)?.line}: another item begins before it ends`, 'tag')
     if (this.#itemDepth === 0) return
     if (isDamaged) this.#problem ??= UNDECODED_REASON
     this.#collector.open(tag, depth - this.#itemDepth)
@@ -218,7 +224,8 @@ export class XmlItemParser {
     this.#closed = this.#open.pop()
     if (this.#open.length === 0) this.#endPosition = this.#parser.position
     if (this.#itemDepth === 0) {
-      this.#outer.pop()
+      const element = this.#outer.pop()
+      this.#closedOuter = element && { element, position: this.#parser.position }
       return
     }
     this.#collector.close(tag, level)
@@ -234,7 +241,7 @@ export class XmlItemParser {
   }
 
   /** Return the damage of the current item; `undefined` when the document is complete: programs append messages to it. */
-  #toDamage(error: Error): DamagedItemError | undefined {
+  #toDamage(error: Error, text: string): DamagedItemError | undefined {
     const { position } = this.#parser
     this.#isComplete = position > this.#endPosition
     if (this.#isComplete) return undefined
@@ -244,14 +251,56 @@ export class XmlItemParser {
       closed: this.#closed,
       open: this.#open.at(-1),
     })
-    if (this.#isClosing || (this.#itemDepth === 0 && this.#row === 0)) throw this.#createError(reason, error)
-    // A closing tag without an opening one closes the element around it first, then is an error.
-    const isItemClosed = this.#itemDepth === 0 && this.#position === position
+    if (this.#isClosing) throw this.#createError(reason, error)
+    if (this.#itemDepth > 0) return new DamagedItemError(reason, 'next item')
+    return this.#toOuterDamage(reason, error, text)
+  }
+
+  /** Return damage between items, or in the head. A closing tag of nothing closes the element around it first, then is an error. */
+  #toOuterDamage(reason: string, error: Error, text: string): DamagedItemError {
+    const { position } = this.#parser
+    const isItemClosed = this.#row > 0 && this.#position === position
     if (isItemClosed) {
       this.#items.pop()
       this.#row -= 1
-    } else if (this.#itemDepth === 0) throw this.#createError(reason, error)
-    return new DamagedItemError(reason, false)
+      return new DamagedItemError(reason, 'next item')
+    }
+    if (this.#closedOuter?.position === position) {
+      const isItem = this.#closeOuter(this.#closedOuter.element, text)
+      if (isItem || this.#row > 0) return new DamagedItemError(reason, 'after tag')
+      this.#headError ??= this.#createError(reason, error)
+      return new DamagedItemError(reason, 'after tag of the head')
+    }
+    if (this.#row === 0 && !this.#isInItemTag(text)) throw this.#createError(reason, error)
+    return new DamagedItemError(reason, 'next item')
+  }
+
+  /**
+   * Close the outer element that the tag names, with those in it, which were not closed; none if it is not open. Return whether it
+   * names an item.
+   */
+  #closeOuter(closed: OuterElement, text: string): boolean {
+    this.#endPosition = Infinity
+    this.#outer.push(closed)
+    const read = this.#countRead(text)
+    const end = text.slice(Math.max(0, text.lastIndexOf('</', read - 1)), read)
+    const [, name] = /^<\/([^\s<>/]+)/.exec(end) ?? []
+    const index = this.#outer.findLastIndex(({ tag }) => tag.name === name)
+    if (index > 0) this.#outer.length = index
+    return new RegExp(`^</${this.#collector.tagPattern}[\\s>]`, 'i').test(end)
+  }
+
+  /** Whether the damage is in the start tag of an item. */
+  #isInItemTag(text: string): boolean {
+    const read = this.#lastText + text.slice(0, this.#countRead(text))
+    const starts = [...read.matchAll(new RegExp(`<${this.#collector.tagPattern}(?=[\\s/<"'=])`, 'gi'))]
+    const start = starts.at(-1)?.index
+    // Some errors are found at the end of the tag.
+    return start !== undefined && !read.slice(start, -1).includes('>')
+  }
+
+  #countRead(text: string): number {
+    return Math.min(text.length, this.#parser.position - this.#readCharacters)
   }
 
   #createError(reason: string, cause: Error): ImportError {
@@ -259,15 +308,22 @@ export class XmlItemParser {
   }
 
   /** Reject the item, and return the text after the damage. */
-  #rejectItem({ message, isNextItem }: DamagedItemError, text: string): string {
-    const readTo = Math.min(text.length, this.#parser.position - this.#readCharacters)
-    const from = isNextItem ? text.lastIndexOf('<', readTo - 1) : readTo
-    this.#finishItem(`is not well-formed XML: ${message}`)
+  #rejectItem({ message, continuation }: DamagedItemError, text: string): string {
+    const readTo = this.#countRead(text)
+    const from = continuation === 'tag' ? text.lastIndexOf('<', readTo - 1) : readTo
+    if (continuation !== 'after tag of the head') this.#finishItem(`is not well-formed XML: ${message}`)
     this.#skippedLines += this.#parser.line - 1 - countLineBreaks(text.slice(from, readTo))
-    const name = escapePattern(this.#itemName)
-    const start = new RegExp(`<!\\[CDATA\\[[^]*?\\]\\]>|<${name}(?=[\\s/>])`, 'g')
-    this.#search = { start, characters: 0, end: '' }
+    if (continuation.startsWith('after tag')) this.#restart()
+    else this.#search = { start: this.#createSearchPattern(), characters: 0, end: '' }
     return text.slice(from)
+  }
+
+  /** Match CDATA sections, which are skipped, the start of an item, and the end of the element around the items. */
+  #createSearchPattern(): RegExp {
+    const outer = this.#outer.at(-1)?.tag.name
+    const item = this.#itemName === '' ? this.#collector.tagPattern : escapePattern(this.#itemName)
+    const end = outer === undefined ? '' : `|</${escapePattern(outer)}(?=[\\s>])`
+    return new RegExp(`<!\\[CDATA\\[[^]*?\\]\\]>|<${item}(?=[\\s/>])${end}`, 'g')
   }
 
   /** Find the next item, and open a parser for it. Return the text from there on. */
@@ -339,31 +395,4 @@ function findTag(text: string, pattern: RegExp): RegExpExecArray | undefined {
 
 function countLineBreaks(text: string): number {
   return text.split(/\r\n|[\r\n]/).length - 1
-}
-
-function toOpenTag({ name, attributes }: SaxesTagNS): string {
-  return `<${name}${Object.values(attributes).map(toAttribute).join('')}>`
-}
-
-function toAttribute({ name, value }: Readonly<{ name: string; value: string }>): string {
-  return ` ${name}="${value.replace(/[&<"\s]/g, (character) => `&#${character.charCodeAt(0)};`)}"`
-}
-
-/** Create a strict parser that tolerates two common errors of real feeds: undeclared prefixes and HTML entities. */
-function createSaxParser(file: string) {
-  const parser = new SaxesParser({ xmlns: true, resolvePrefix } as const)
-  parser.ENTITIES = new Proxy(parser.ENTITIES, {
-    get: (_entities, name) => findNamedCharacter(String(name)),
-  })
-  parser.on('doctype', (text) => {
-    if (text.includes('['))
-      throw new ImportError(
-        `${file} has a document type with declarations (<!DOCTYPE … [), which is not supported`,
-      )
-  })
-  return parser
-}
-
-function resolvePrefix(prefix: string): string {
-  return prefix === 'g' || prefix === 'G' ? 'http://base.google.com/ns/1.0' : `undeclared:${prefix}`
 }

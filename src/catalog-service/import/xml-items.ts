@@ -1,7 +1,8 @@
 import type { SaxesTagNS } from 'saxes'
-import { type SourceRow, truncateRaw, toColumnName } from './feed-row.ts'
+import { type SourceRow, toColumnName } from './feed-row.ts'
 import { isBlockTag } from './feed-text.ts'
-import { type ItemCollector, XmlItemParser, createBoundaryCheck } from './xml-item-parser.ts'
+import { type ItemCollector, XmlItemParser } from './xml-item-parser.ts'
+import { createTagChecks, toRawXml } from './xml-tags.ts'
 
 const GOOGLE_NAMESPACE = /^https?:\/\/base\.google\.com\/c?ns\/\d\.\d\/?$/
 const ATOM_NAMESPACE = 'http://www.w3.org/2005/Atom'
@@ -21,7 +22,13 @@ const OTHER_LINK_FIELD = 'link of another type'
 /** Values by name; `isNested`: one of them contained elements. */
 type Fields = Map<string, { values: string[]; isNested: boolean }>
 
-type Item = Readonly<{ google: Fields; plain: Fields }>
+/** `others`: the beginnings of fields that are not read, for rejects. */
+type Item = Readonly<{ google: Fields; plain: Fields; others: Map<string, string> }>
+
+const MAX_OTHERS = 20
+const MAX_OTHER_CHARACTERS = 100
+
+const createItem = (): Item => ({ google: new Map(), plain: new Map(), others: new Map() })
 
 /**
  * @yields the items of each chunk; memory is bounded by one chunk and one item
@@ -39,18 +46,19 @@ export async function* readXmlItems(
 
 /** Create a collector for RSS items and Atom entries with the elements of Google Merchant. `names`: of the fields that are read. */
 export function createGoogleCollector(names: ReadonlySet<string>): ItemCollector {
-  let item: Item = { google: new Map(), plain: new Map() }
-  /** Of the field; `undefined` in one that is not read. */
-  let name: string | undefined
+  let item = createItem()
+  /** Of the field, `''` outside of one, and whether it is read. */
+  let [name, isRead] = ['', false]
   let text = ''
   let isNested = false
   /** Also collects the text of elements inside a field. */
   const append = (piece: string): void => {
-    text += piece.slice(0, MAX_FIELD_CHARACTERS - text.length)
+    const maxCharacters = isRead ? MAX_FIELD_CHARACTERS : MAX_OTHER_CHARACTERS
+    if (text.length < maxCharacters) text += piece.slice(0, maxCharacters - text.length)
   }
   return {
     itemName: '<item> and no <entry>',
-    hasItemBoundary: createBoundaryCheck(['item', 'entry']),
+    ...createTagChecks(['item', 'entry']),
     isItem: (_names, { local }) => /^(?:item|entry)$/i.test(local),
     open(tag, level) {
       // Only direct children of an item are fields: the price in `g:shipping` is not the item's price.
@@ -59,23 +67,24 @@ export function createGoogleCollector(names: ReadonlySet<string>): ItemCollector
         if (isBlockTag(tag.local)) append(' ')
         return
       }
-      const column = toColumnName(tag.local)
-      name = names.has(column) ? column : undefined
+      name = toColumnName(tag.local)
+      isRead = names.has(name)
       text = ''
     },
     text(piece) {
-      if (name !== undefined) append(piece)
+      if (name !== '') append(piece)
     },
     close(tag, level) {
       if (level !== 1) return
-      if (name !== undefined) addField(item, tag, { name, text: text.trim(), isNested })
-      name = undefined
+      if (isRead) addField(item, tag, { name, text: text.trim(), isNested })
+      else if (text !== '' && item.others.size < MAX_OTHERS) item.others.set(name, text.trim())
+      name = ''
       isNested = false
       text = ''
     },
     finish(row, bytes) {
       const source = toSourceRow(item, row, bytes)
-      item = { google: new Map(), plain: new Map() }
+      item = createItem()
       return source
     },
   }
@@ -106,7 +115,8 @@ function addField(
  * have it as text.
  */
 function findAtomLink(tag: SaxesTagNS, text: string): { name: string; value: string } | undefined {
-  if (tag.uri !== ATOM_NAMESPACE || tag.local !== 'link') return undefined
+  const isAtom = tag.uri === ATOM_NAMESPACE || (tag.uri === '' && tag.attributes['href'] !== undefined)
+  if (!isAtom || tag.local !== 'link') return undefined
   const read = (name: string): string => tag.attributes[name]?.value.trim() ?? ''
   const isAlternate = tag.attributes['rel'] === undefined || read('rel') === 'alternate'
   const isPage = /^(?:$|text\/html|application\/xhtml\+xml)/i.test(read('type'))
@@ -116,7 +126,7 @@ function findAtomLink(tag: SaxesTagNS, text: string): { name: string; value: str
   }
 }
 
-function toSourceRow({ google, plain }: Item, row: number, bytes: number): SourceRow {
+function toSourceRow({ google, plain, others }: Item, row: number, bytes: number): SourceRow {
   const otherLinks = plain.get(OTHER_LINK_FIELD)
   if (otherLinks !== undefined && !plain.has('link')) plain.set('link', otherLinks)
   plain.delete(OTHER_LINK_FIELD)
@@ -132,10 +142,10 @@ function toSourceRow({ google, plain }: Item, row: number, bytes: number): Sourc
     hasLists: false,
     read: (name) => findField(name)?.values[0] ?? '',
     readAll: (name) => findField(name)?.values ?? [],
-    toRawText: () =>
-      truncateRaw(
-        JSON.stringify(Object.fromEntries([...plain, ...google].map(([name, { values }]) => [name, values]))),
-      ),
+    toRawText: () => {
+      const read = [...plain, ...google].map(([name, { values }]) => [name, values] as const)
+      return toRawXml(Object.fromEntries([...others, ...read]))
+    },
     getContent: () => `${toContent(google)}\n${toContent(plain)}`,
   }
 }

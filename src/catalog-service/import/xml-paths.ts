@@ -1,8 +1,9 @@
 import type { SaxesTagNS } from 'saxes'
 import { MAX_READ_OFFERS } from '../../offers/offer-limits.ts'
-import { type SourceRow, toColumnName, truncateRaw } from './feed-row.ts'
+import { type SourceRow, toColumnName } from './feed-row.ts'
 import { isBlockTag } from './feed-text.ts'
-import { type ItemCollector, createBoundaryCheck } from './xml-item-parser.ts'
+import type { ItemCollector } from './xml-item-parser.ts'
+import { createTagChecks, toRawXml } from './xml-tags.ts'
 import { MAX_FIELD_CHARACTERS, MAX_VALUES } from './xml-items.ts'
 
 /** A step of a path: an element, possibly with `[@attribute=value]`. */
@@ -119,7 +120,7 @@ export function createPathCollector(options: PathOptions): ItemCollector {
   }
   return {
     itemName: options.items.map((path) => `<${path}>`).join(' and no '),
-    hasItemBoundary: createBoundaryCheck(itemPaths.map((steps) => steps.at(-1)?.name ?? '')),
+    ...createTagChecks(itemPaths.map(toLastName), offerSteps === undefined ? [] : [toLastName(offerSteps)]),
     isItem(names, tag) {
       const isFound = itemPaths.some((steps) => isItemPath(steps, names))
       if (parentPaths.length === 0) return isFound
@@ -142,6 +143,10 @@ export function createPathCollector(options: PathOptions): ItemCollector {
       return item
     },
   }
+}
+
+function toLastName(steps: readonly Step[]): string {
+  return steps.at(-1)?.name ?? ''
 }
 
 function groupPaths(keys: readonly string[]): ReadonlyMap<string, readonly XmlPath[]> {
@@ -200,7 +205,7 @@ function toPathRow({ row, bytes, fields, offers }: PathItem): SourceRow {
       hasLists: false,
       read: (key) => readAll(key)[0] ?? '',
       readAll,
-      toRawText: () => truncateRaw(JSON.stringify(Object.fromEntries(all))),
+      toRawText: () => toRawXml(Object.fromEntries(all)),
       getContent: () => JSON.stringify([[...fields], (offers ?? []).map((values) => [...values])]),
     }
   }

@@ -129,6 +129,10 @@ describe('sale dates', () => {
     '0001-01-01T00:00:00/0001-01-01T00:00:00',
     'null/null',
     'N/A',
+    'N/A / N/A',
+    'T00:00+0100/T23:59+0100',
+    'Invalid date/Invalid date',
+    'undefined',
   ])('empty, as %j - count as none', async (dates) => {
     const { products, rejects } = await readCells({
       ...CELLS,
@@ -146,6 +150,8 @@ describe('lists of codes', () => {
     '123|9520001001024',
     '123, 9520001001024',
     '123/9520001001024',
+    '12345678 9520001001024',
+    '9520001001024\n9520001001031',
     '9520001001024;9520001001024',
     '9520001001024.00',
   ])('%s - has the GTIN', async (gtin) => {

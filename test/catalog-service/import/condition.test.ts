@@ -57,6 +57,22 @@ const NEW = [
   '新品',
   '全新',
   '새상품',
+  'schema.org/NewCondition',
+  '//schema.org/NewCondition',
+  'OfferItemCondition.NewCondition',
+  'neu und originalverpackt',
+  'Zustand: neu',
+  'Flambant neuf',
+  'nuevo a estrenar',
+  'Nuovo di fabbrica',
+  'nowy produkt',
+  'stan nowy',
+  'nový produkt',
+  'uusi tuote',
+  'ny vara',
+  'helt nyt',
+  'BNIB',
+  ' – ',
 ]
 
 /** The same for used, repaired and damaged goods, and words that say nothing. */
@@ -126,6 +142,11 @@ const NOT_NEW = [
   'old',
   'newborn',
   'renew',
+  '???',
+  '?/?',
+  '***',
+  'https://schema.org/UsedCondition',
+  'schema.org/RefurbishedCondition',
 ]
 
 describe('condition', () => {

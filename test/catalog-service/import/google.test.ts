@@ -178,11 +178,7 @@ describe('unusable google row', () => {
     [{ price: '' }, 'price', 'there is no price'],
     [{ price: '0.00 EUR' }, 'price', 'the price is zero'],
     [{ price: '15.00' }, 'price', 'there is no currency: set one with --currency'],
-    [
-      { price: '$15' },
-      'price',
-      'the currency is a symbol, which several have: set the currency with --currency',
-    ],
+    [{ price: '$15' }, 'price', 'several currencies have this sign: set one with --currency'],
   ])('%j - %s: %s', async (changes, field, reason) => {
     const { products, rejects } = await read(changes)
     expect(products).toEqual([])

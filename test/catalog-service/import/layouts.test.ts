@@ -299,7 +299,7 @@ describe('files that are no feed, or of an unknown layout', () => {
     [
       'sentence',
       'Too many downloads today, try again tomorrow\n',
-      'it begins with "Too many downloads today',
+      'feed is a message, not a feed: "Too many downloads today',
     ],
     [
       'unknown fields',

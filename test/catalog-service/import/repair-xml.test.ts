@@ -40,7 +40,8 @@ describe('repaired XML', () => {
     ['<a><![CDATA[b</a> & <!-- c -->d', '<a>&lt;![CDATA[b</a> &amp; d'],
     ['<!-- a <!-- b <![CDATA[ c', '&lt;!-- a &lt;!-- b &lt;![CDATA[ c'],
     ['&Amp;&QUOT;&AMP;', '&amp;Amp;&QUOT;&AMP;'],
-    ['\ufeff\n \n<?xml version="1.0"?><a/>', '<?xml version="1.0"?><a/>'],
+    ['\ufeff\n \n<?xml\nversion="1.0" encoding="{charset}"><a/>', '\n<a/>'],
+    ['<a><?php echo 1 ?><b/><?php echo "<c/>" ?></a>', '<a><?php echo 1 ?><b/>&lt;?php echo "<c/>" ?></a>'],
     [`&${'a'.repeat(40)};`, `&amp;${'a'.repeat(40)};`],
   ])('%j - is %j, however it is split', (text, expected) => {
     for (const size of [1, 2, 3, 5, 100]) expect([size, repair(text, size)]).toEqual([size, expected])
@@ -64,6 +65,8 @@ const TITLES = [
   '&nbsp;space',
   ']]>',
   'A --> B',
+  'A <?php echo $x;',
+  'A ?> B',
 ]
 const INSERTS = [
   '',
@@ -76,6 +79,12 @@ const INSERTS = [
 
 const makeItem = (at: number, text = ''): string =>
   `<item><title>${at}</title>${text}<g:gtin>9520001001024</g:gtin><link>https://shop.example/${at}</link><g:price>${at}.00 EUR</g:price></item>`
+
+const makeProduct = (name: string): string =>
+  `<prod><text><name>${name}</name></text><price><buynow>1.00</buynow></price><uri><awTrack>https://track.example/${name}</awTrack></uri><ean>9520001001024</ean></prod>`
+
+const makeOffer = (shop: string, price: number, comment = ''): string =>
+  `<offer><programName>${shop}${comment}</programName><productUrl>https://${shop}.example/x</productUrl><priceHistory><price currency="EUR">${price}.00</price></priceHistory></offer>`
 
 describe('items of damaged XML', () => {
   it('any sequence of bare and escaped ampersands, broken entities, CDATA and comments - each item has its own values', async () => {
@@ -118,6 +127,17 @@ describe('items of damaged XML', () => {
     await fc.assert(property, { numRuns: toRunCount(200) })
   })
 
+  it.each(['<item>', '<item&x;>', 'item>'])(
+    'comment that is not closed before %s - rejects its item',
+    async (start) => {
+      const first = makeItem(1).replace('</title>', '</title><!-- ')
+      const second = makeItem(2).replace('<item>', start).replace('</title>', '</title><!-- -->')
+      const { products, rejects } = await readFeedText(`<rss>${first}\n${second}\n${makeItem(3)}</rss>`)
+      expect(products.map(({ title }) => title)).toEqual(['3'])
+      expect(rejects).toMatchObject([{ reason: expect.stringContaining('probably not closed') }])
+    },
+  )
+
   it.each([
     ['tag of HTML', '<title>Line<br>two</title>', 'the closing tag does not match <br> of line 4'],
     ['size as a tag', '<title>Shirt <XL></title>', 'the closing tag does not match <XL> of line 4'],
@@ -131,7 +151,6 @@ describe('items of damaged XML', () => {
     ],
     ['attribute without quotes', '<title><a href=foo>A</a></title>', 'line 4: unquoted attribute value'],
     ['attribute twice', '<x a="1" a="2"/>', 'line 4: duplicate attribute: a'],
-    ['processing instruction', '<title>A <? B</title>', 'line 4'],
     ['declaration', '<title>A <! B</title>', 'line 4'],
     ['tag in an address', '<enclosure url="https://x.example/<b>"/>', 'line 4: disallowed character'],
     [
@@ -222,15 +241,63 @@ describe('items of damaged XML', () => {
     }
   })
 
-  it.each([
-    [
-      'a comment without an end',
-      `<item><title>A</title></item>\n<!-- ${'<x/>'.repeat(2 * 1024 * 1024 + 1)}`,
+  it('comment without an end - is said with its line', async () => {
+    const items = `<item><title>A</title></item>\n<!-- ${'<x/>'.repeat(2 * 1024 * 1024 + 1)}`
+    await expect(readFeedText(`\n<?xml version="1.0"?><rss>\n${items}</rss>`)).rejects.toThrow(
       'the comment or CDATA section of line 4 does not end',
-    ],
-    ['an element between items', '<item/>\n</a>', 'line 4: the closing tag does not match <rss> of line 2'],
-  ])('%s - is said with its line', async (_, items, message) => {
-    await expect(readFeedText(`\n<?xml version="1.0"?><rss>\n${items}</rss>`)).rejects.toThrow(message)
+    )
+  })
+
+  it.each([
+    ['an item closed twice', `${makeItem(1)}</item>`, ['1', '2']],
+    ['an item that begins too late', `<item></item>${makeItem(1).slice('<item>'.length)}`, ['2']],
+    ['an item without its start', makeItem(1).slice('<item>'.length), ['2']],
+    ['a stray end', `${makeItem(1)}</p>`, ['1', '2']],
+    ['a stray start', `${makeItem(1)}<br>`, ['1', '2']],
+    ['an attribute twice', makeItem(1).replace('<item>', '<item a="1" a="2">'), ['2']],
+    ['an attribute without quotes', makeItem(1).replace('<item>', '<item a=1>'), ['2']],
+    ['an attribute without a value', makeItem(1).replace('<item>', '<item new>'), ['2']],
+    ['a quote in an attribute', makeItem(1).replace('<item>', '<item name="19" tv">'), ['2']],
+    ['a tag in an attribute', makeItem(1).replace('<item>', '<item a="x<y">'), ['2']],
+    ['a start in a start', makeItem(1).replace('<item>', '<item <>'), ['2']],
+  ])('%s, first, between and last - costs at most its item', async (_, damaged, expected) => {
+    for (const items of [
+      [damaged, makeItem(2)],
+      [makeItem(2), damaged],
+      [makeItem(3), damaged, makeItem(2)],
+    ]) {
+      const xml = `<rss><channel><title>A <br> B</title>\n${items.join('\n')}\n</channel></rss>`
+      for (const pieceBytes of [1, 1_000]) {
+        const { products, rejects } = await readFeedText(xml, { pieceBytes })
+        const titles = products.map(({ title }) => title)
+        expect(titles.filter((title) => title !== '3').toSorted()).toEqual(expected)
+        expect(products.every(({ title, offers }) => offers[0]?.price === `${title}.00`)).toBe(true)
+        expect(rejects.length).toBeGreaterThan(0)
+      }
+    }
+  })
+
+  it('damage before the end of an element around items - leaves its attributes to its own items', async () => {
+    for (const damage of [
+      '<prod><text><name>B <b></name></text></prod>',
+      '</x>',
+      '<br>',
+      '<prod a="1" a="2"/>',
+    ]) {
+      const xml = `<cafProductFeed><datafeed merchantName="A">${makeProduct('1')}${damage}</datafeed><datafeed merchantName="C">${makeProduct('2')}</datafeed></cafProductFeed>`
+      const { products } = await readFeedText(xml, { currency: 'EUR' })
+      expect(products.map(({ title, offers }) => [title, offers[0]?.merchant])).toEqual([
+        ['1', 'A'],
+        ['2', 'C'],
+      ])
+    }
+  })
+
+  it('comment in an offer that is not closed - rejects the product', async () => {
+    const product = `<product><name>T</name><identifiers><ean>9520001001024</ean></identifiers><offers>${makeOffer('a', 1, '<!-- ')}${makeOffer('b', 2, '<!-- -->')}</offers></product>`
+    const { products, rejects } = await readFeedText(`<result><products>${product}</products></result>`)
+    expect(products).toEqual([])
+    expect(rejects).toMatchObject([{ reason: expect.stringContaining('probably not closed') }])
   })
 
   it.each(['<item><title>A<br></title>', '<item><title>A<br></title></item>', '<item><title>A', '<!-- '])(

@@ -198,8 +198,8 @@ describe('XML feed, encodings', () => {
 describe('malformed xml feed', () => {
   it.each([
     ['cut off', rss(`<item>${FIELDS}`).slice(0, -20), 'the file ends before <'],
-    ['an element closed twice', rss(`<item>${FIELDS}</item></item>`), 'line 2'],
-    ['an attribute without quotes', rss('<item a=b/>'), 'unquoted'],
+    ['an attribute without quotes, before any item', '<rss a=b/>', 'unquoted'],
+    ['no item after a stray end', rss('</a>'), 'line 2: the closing tag does not match <channel>'],
     ['no item', rss(''), 'has no <item> and no <entry>'],
     ['no element', '<?xml version="1.0"?>', 'root element'],
     ['deep nesting', '<a>'.repeat(101), 'more than 100 deep'],
