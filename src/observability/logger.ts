@@ -22,13 +22,24 @@ function openStandardError(): DestinationStream {
   return isatty(STANDARD_ERROR) ? { write: (line) => void stream.write(toTextLine(line)) } : stream
 }
 
-/** Convert a line of JSON to text for people: `21:04:05 warn  feed run failed  feed=kopje reason="status 404"`. Nothing is left out but empty values. */
+/** Convert a line of JSON to text for people: `21:04:05 warn  feed run failed  feed=kopje reason="status 404"`. The date and empty values are left out; the time is in UTC. */
 export function toTextLine(line: string): string {
-  const { level, time, msg, ...fields } = JSON.parse(line) as Record<string, unknown>
+  const record = parseRecord(line)
+  if (record === undefined) return line
+  const { level, time, msg, ...fields } = record
   const parts = listFields(fields)
   const label = pino.levels.labels[Number(level)] ?? String(level)
   const clockTime = String(time).slice(11, 19)
   return `${clockTime} ${label.padEnd(5)} ${[msg, ...parts].join('  ')}\n`
+}
+
+/** Return `undefined` when a redacted number is not JSON any more. */
+function parseRecord(line: string): Record<string, unknown> | undefined {
+  try {
+    return JSON.parse(line) as Record<string, unknown>
+  } catch {
+    return undefined
+  }
 }
 
 /** Fields of objects are named by their path: `walk.products=12`. */
@@ -41,5 +52,5 @@ function listFields(fields: object, prefix: string = ''): readonly string[] {
 }
 
 function toFieldText(value: unknown): string {
-  return typeof value === 'string' && /^[^\s"]+$/.test(value) ? value : JSON.stringify(value)
+  return typeof value === 'string' && /^[^\s"\p{Cc}]+$/u.test(value) ? value : JSON.stringify(value)
 }

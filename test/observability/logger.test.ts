@@ -39,6 +39,16 @@ describe('logger on a terminal', () => {
   })
 })
 
+test('line that is no JSON, such as one with a redacted number - stays as it is', () => {
+  expect(toTextLine('{"offers":[redacted]}\n')).toBe('{"offers":[redacted]}\n')
+})
+
+test('control characters in a field - are escaped on a terminal', () => {
+  expect(toTextLine('{"level":30,"time":"2026-11-01T00:00:00.000Z","msg":"m","a":"\\u001b[31m"}')).toContain(
+    'a="\\u001b[31m"',
+  )
+})
+
 describe('logger, line format', () => {
   test('event - one line of JSON with level, time and message, without host data', () => {
     const { logger, lines } = listen('info')

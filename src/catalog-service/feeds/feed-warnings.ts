@@ -6,6 +6,7 @@ import type { FeedReport, FeedState, FeedWarning } from '../../observability/fee
 import type { CatalogStore } from '../store/catalog-store.ts'
 import type { Catalog } from '../store/schema.ts'
 import { fetchFeedStates } from './feed-states.ts'
+import { ADDRESS_MARK, PAUSE_MARK, REJECTED_MARK } from './error-marks.ts'
 
 /** Shops that are compared with others; more would make `vitrine check` slow. */
 const MAX_COMPARED_SHOPS = 1_000
@@ -56,15 +57,13 @@ function describeState(state: FeedState): readonly FeedWarning[] {
 const MAX_REJECTED_ROWS_PERCENT = 10
 
 function findRejectsProblem(state: FeedState): Omit<FeedWarning, 'subject'> | undefined {
-  const { name, rows, rejectedRows, topReasons, address, rejectsPath } = state
+  const { rows, rejectedRows, topReasons, rejectsPath } = state
   if (rejectedRows * 100 <= rows * MAX_REJECTED_ROWS_PERCENT) return undefined
   const reasons = topReasons.map(([reason, count]) => `${reason} (${count.toLocaleString('en-US')})`)
   const file = rejectsPath === null ? '' : `; see ${rejectsPath}`
   return {
     message: `${rejectedRows.toLocaleString('en-US')} of ${pluralize(rows, 'row')} are rejected; most often: ${reasons.join('; ')}${file}`,
-    remedy:
-      findSettingRemedy(state, reasons.join()) ??
-      `vitrine catalog feeds try ${address === null ? 'FILE' : name}`,
+    remedy: findSettingRemedy(state, reasons.join()) ?? toTryCommand(state),
   }
 }
 
@@ -76,7 +75,6 @@ const PLACEHOLDERS = {
   merchant: 'NAME',
   format: 'NAME',
   map: 'FILE',
-  url: 'URL',
   'header-file': 'FILE',
 } as const
 
@@ -113,18 +111,28 @@ function findFeedProblem(state: FeedState): Omit<FeedWarning, 'subject'> | undef
 }
 
 function describeFailure(state: FeedState): Omit<FeedWarning, 'subject'> | undefined {
-  const { name, status, error } = state
-  const settingRemedy = findSettingRemedy(state, error ?? '')
+  const { status, error } = state
   const reason = error === null ? '' : `: ${error}`
   const age = state.isTooOld ? '; its prices are too old to be shown' : ''
+  const remedy = findFailureRemedy(state, error ?? '')
   if (status === 'held')
-    return {
-      message: `held${reason}; accept it only if the feed is right${age}`,
-      remedy: settingRemedy ?? `${toRunCommand(name)} --accept`,
-    }
-  const remedy = settingRemedy ?? toRunCommand(name)
+    return { message: `held${reason}; accept it only if the feed is right${age}`, remedy }
   if (state.isQuiet) return { message: `no successful run for two intervals${reason}${age}`, remedy }
   return status === 'failed' ? { message: `the last run failed${reason}${age}`, remedy } : undefined
+}
+
+function findFailureRemedy(state: FeedState, error: string): string {
+  const { name, status } = state
+  const settingRemedy = findSettingRemedy(state, error)
+  if (settingRemedy !== undefined) return settingRemedy
+  if (error.includes(ADDRESS_MARK)) return `vitrine catalog feeds set ${name} --url URL`
+  if (error.includes(REJECTED_MARK)) return toTryCommand(state)
+  if (status === 'held') return `${toRunCommand(name)} --accept`
+  return error.includes(PAUSE_MARK) ? 'vitrine catalog feeds list' : toRunCommand(name)
+}
+
+function toTryCommand({ name, address }: FeedState): string {
+  return `vitrine catalog feeds try ${address === null ? 'FILE' : name}`
 }
 
 function toRunCommand(name: string): string {

@@ -8,6 +8,7 @@ import { type Clock, HOUR_MS, MINUTE_MS } from '../../clock.ts'
 import { FeedFetchError } from '../../errors.ts'
 import { type NameResolver, systemResolver } from '../../lib/public-hosts.ts'
 import { isCompressedFile } from '../import/open-feed.ts'
+import { ADDRESS_MARK, PAUSE_MARK } from './error-marks.ts'
 import { type FeedSecrets, fillSecrets, resolveFeedAddress } from './feed-address.ts'
 import { redactInLog } from '../../config/secrets.ts'
 import { IDLE_CODE, type RequestHeaders, discard, requestFeed } from './feed-request.ts'
@@ -79,7 +80,7 @@ async function fetchFile(
 ): Promise<FetchedFeed | null> {
   const fetchedAtMs = clock.nowMs()
   const stats = await stat(path).catch((error: unknown) => {
-    throw new FeedFetchError(`${label} cannot be opened (${findCode(error) ?? 'unknown reason'})`)
+    throw new FeedFetchError(`${label} cannot be opened: ${describeFileError(error)}`)
   })
   if (!stats.isFile()) throw new FeedFetchError(`${label} is not a file`)
   const { mtimeMs, size } = stats
@@ -88,13 +89,16 @@ async function fetchFile(
   return { path, label, charset: undefined, contentDigest: null, etag, lastModified: null, fetchedAtMs }
 }
 
+function describeFileError(error: unknown): string {
+  const code = findCode(error)
+  return code === 'ENOENT' ? 'it does not exist' : (code ?? 'unknown reason')
+}
+
 /** Read lines such as `Authorization: Bearer ${TOKEN}`. Values are secrets. */
 async function readHeaderFile({ headerFile, secrets }: FetchFeedOptions): Promise<RequestHeaders> {
   if (headerFile === null) return {}
   const text = await readFile(headerFile, 'utf8').catch((error: unknown) => {
-    const code = findCode(error)
-    const reason = code === 'ENOENT' ? 'it does not exist' : (code ?? 'unknown reason')
-    throw new FeedFetchError(`the header file ${headerFile} cannot be read: ${reason}`)
+    throw new FeedFetchError(`the header file ${headerFile} cannot be read: ${describeFileError(error)}`)
   })
   return parseHeaderLines(fillSecrets(text, secrets, { place: 'the header file' }))
 }
@@ -109,7 +113,10 @@ const REFUSED_HEADERS: ReadonlySet<string> = new Set(
 /** @throws FeedFetchError for a line that is no header; the message has its number only, because it may be a secret */
 function parseHeaderLines(text: string): RequestHeaders {
   const headers: Record<string, string> = Object.create(null) as Record<string, string>
-  for (const [index, line] of text.split(/\r?\n/).entries()) {
+  for (const [index, line] of text
+    .replace(/^\ufeff/, '')
+    .split(/\r?\n/)
+    .entries()) {
     if (line.trim() === '' || line.startsWith('#')) continue
     const [, name, value] =
       /^([!#$%&'*+.^_`|~0-9a-z-]+):[ \t]*([\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?)[ \t]*$/i.exec(line) ?? []
@@ -167,8 +174,8 @@ async function download(options: FetchFeedOptions, task: Download): Promise<Fetc
 const ADVICE_BY_STATUS: ReadonlyMap<number, string> = new Map([
   [401, ': it needs a key, in the address or a file for --header-file'],
   [403, ': check the key, in the address or the file of --header-file'],
-  [404, ': its address may have changed (feeds set --url)'],
-  [410, ': its address may have changed (feeds set --url)'],
+  [404, `: ${ADDRESS_MARK}`],
+  [410, `: ${ADDRESS_MARK}`],
 ])
 
 /** Too many requests, and service unavailable. */
@@ -178,10 +185,10 @@ function createStatusError(
   { statusCode = 0, headers }: IncomingMessage,
   { label, nowMs }: Readonly<{ label: string; nowMs: number }>,
 ): FeedFetchError {
-  const advice = ADVICE_BY_STATUS.get(statusCode) ?? ''
   const retryAfterMs = STATUSES_WITH_RETRY.has(statusCode)
     ? parseRetryAfter({ retryAfter: headers['retry-after'], date: headers.date, nowMs })
     : null
+  const advice = retryAfterMs === null ? (ADVICE_BY_STATUS.get(statusCode) ?? '') : ` and ${PAUSE_MARK}`
   return new FeedFetchError(`${label} responded with status ${statusCode}${advice}`, { retryAfterMs })
 }
 

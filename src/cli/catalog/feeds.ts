@@ -1,6 +1,7 @@
 import { rmSync } from 'node:fs'
 import type { Command } from 'commander'
 import { describeFeedAddress, parseFeedAddress } from '../../catalog-service/feeds/feed-address.ts'
+import { REJECTED_MARK } from '../../catalog-service/feeds/error-marks.ts'
 import { readFeedReport } from '../../catalog-service/feeds/feed-warnings.ts'
 import { getFeedsFolder, getRejectsPath } from '../../catalog-service/feeds/run-feed.ts'
 import { parseFeedName } from '../../catalog-service/import/feed-names.ts'
@@ -213,9 +214,11 @@ async function set(
     channelId,
     ...(isFirstAddress && { everySeconds: DEFAULT_INTERVAL_SECONDS }),
   })
+  const changed = await getFeed(database, name)
+  const command = changed.url === null ? `import FILE --feed ${name}` : `feeds run ${name}`
   return {
-    ...describeFeed(name, await getFeed(database, name)),
-    notes: [`To import it with the new settings now: vitrine catalog feeds run ${name}`],
+    ...describeFeed(name, changed),
+    notes: [`To import it with the new settings now: vitrine catalog ${command}`],
   }
 }
 
@@ -292,8 +295,9 @@ async function runOne(
 
 function addAcceptHint(error: unknown, name: string): unknown {
   if (!(error instanceof FeedHeldError)) return error
+  const check = error.message.includes(REJECTED_MARK) ? `See why: vitrine catalog feeds try ${name}. ` : ''
   return new FeedHeldError(
-    `${error.message}. If the feed is right: vitrine catalog feeds run ${name} --accept`,
+    `${error.message}. ${check}Only if the feed is right: vitrine catalog feeds run ${name} --accept`,
   )
 }
 
@@ -351,12 +355,16 @@ function toEntry(state: FeedState, nowMs: number): readonly string[] {
   const source = address ?? 'imported by a command'
   const schedule = everySeconds === null || address === null ? '' : `, every ${formatInterval(everySeconds)}`
   const counts = `${pluralize(products, 'product')}, ${pluralize(offers, 'offer')}, ${formatCount(rejected, 'en')} rejected, ${formatCount(state.removed, 'en')} removed`
+  const result =
+    state.fetchedAtMs === null
+      ? 'no success yet'
+      : `last success ${formatTimeOrNever(state.fetchedAtMs)}: ${counts}`
   return [
     `${name}  ${status}`,
     `${source}${schedule}; channel ${channelId ?? 'none'}${describeReading(state)}`,
-    counts,
+    result,
     ...describeTopReasons(state),
-    `last success ${formatTimeOrNever(state.fetchedAtMs)}; last attempt ${formatTimeOrNever(state.attemptedAtMs)}` +
+    `last attempt ${formatTimeOrNever(state.attemptedAtMs)}` +
       (state.nextRunAtMs === null
         ? ''
         : `; next run ${state.nextRunAtMs <= nowMs ? 'due now' : formatTimeOrNever(state.nextRunAtMs)}`),

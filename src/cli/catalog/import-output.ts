@@ -97,7 +97,7 @@ function describeSummary(summary: ImportSummary): readonly string[] {
   if (replacedSample) lines.push('The sample data was replaced.')
   if (removedOffers > 0)
     lines.push(
-      `${pluralize(removedOffers, 'older offer')} of the feed removed: the file has them no longer, with another link, currency or shop, or their rows were rejected.`,
+      `${pluralize(removedOffers, 'older offer')} of the feed removed: their rows are gone, were rejected, or have another link, currency or shop.`,
     )
   if (leftOutPictures > 0)
     lines.push(`${pluralize(leftOutPictures, 'picture')} left out: a product keeps its first ${MAX_IMAGES}.`)

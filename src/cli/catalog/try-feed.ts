@@ -44,7 +44,10 @@ async function findNamedFeed(context: CommandContext, name: string): Promise<Fee
   if (!FEED_NAME.test(name) || existsSync(name) || !hasCatalog(context)) return undefined
   const feed = await withCatalog(context, ({ reader }) => findFeed(reader, name))
   if (feed === undefined && hasFeedEnding(name)) return undefined
-  if (feed === undefined) throw new UsageError(`there is no file and no feed ${quote(name)}`)
+  if (feed === undefined)
+    throw new UsageError(
+      `there is no file and no feed ${quote(name)}; "vitrine catalog feeds list" lists the feeds`,
+    )
   if (feed.url !== null) return feed
   throw new UsageError(`the feed ${quote(name)} has no address: use "vitrine catalog feeds try FILE"`)
 }

@@ -335,7 +335,7 @@ describe('local file', () => {
 
   it('missing - FeedFetchError', async () => {
     await expect(createFetch('file:///nowhere/feed.csv').fetch({})).rejects.toThrow(
-      '/nowhere/feed.csv cannot be opened (ENOENT)',
+      '/nowhere/feed.csv cannot be opened: it does not exist',
     )
   })
 })

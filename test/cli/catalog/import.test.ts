@@ -77,7 +77,7 @@ describe('catalog import', () => {
     await run(under, `${ROW}\n${ROW.replace('"17"', '"24"')}\n`)
     await run(under, ROW)
     expect(under.err).toContain(
-      '2 older offers of the feed removed: the file has them no longer, with another link, currency or shop, or their rows were rejected.\n',
+      '2 older offers of the feed removed: their rows are gone, were rejected, or have another link, currency or shop.\n',
     )
     expect(under.out[1]).toMatch(/^1 product, 2 offers, /)
   })
