@@ -198,7 +198,9 @@ describe('thousands of unknown GTINs', () => {
   const isKnown = /\/products\/09521234567899$/
 
   it('channel walked long ago, after a restart - at most 600 calls an hour, and known boxes stay shown', async () => {
-    const harness = await startHarness({ settings: { VITRINE_SYNC_CRON: 'off' } })
+    // Connections have real timeouts, which a busy machine could reach with hundreds of calls at once.
+    const settings = { VITRINE_SYNC_CRON: 'off', VITRINE_CATALOG_TIMEOUT_MS: '600000' }
+    const harness = await startHarness({ settings })
     await stockCatalog(harness)
     const { catalog, clock } = harness
     const { context, server } = await startAppProcess(harness)
