@@ -105,6 +105,23 @@ describe('warnings about feeds', () => {
     ])
   })
 
+  it('held because rows are rejected - says to look at them', async () => {
+    const fixture = await startFeed(send(createTable(120)))
+    await runTestFeed(fixture, fixture.feedId)
+    await setTemplate(fixture, 'https://net.example/?u={url}')
+    fixture.server.respond = send(createTable(120).replaceAll('EUR', 'EURO!'))
+    await expect(runTestFeed(fixture, fixture.feedId)).rejects.toThrow('rejected; most often')
+    expect(await readWarnings(fixture)).toMatchObject([
+      { subject: 'feed feed', remedy: 'vitrine catalog feeds try feed' },
+    ])
+  })
+
+  it('server that asks for a pause - the next run is shown, not made', async () => {
+    const fixture = await startFeed(send('', { 'retry-after': '7200' }, 429))
+    await expect(runTestFeed(fixture, fixture.feedId)).rejects.toThrow('asks for a pause')
+    expect(await readWarnings(fixture)).toMatchObject([{ remedy: 'vitrine catalog feeds list' }])
+  })
+
   it('held run - with the command that accepts it', async () => {
     const fixture = await startFeed(send(createTable(120)))
     await runTestFeed(fixture, fixture.feedId)

@@ -34,6 +34,27 @@ describe('map without a format', () => {
     expect(products).toMatchObject([{ gtin: `0${GTIN}` }])
   })
 
+  it('path of XML - is read, also in the format of Google', async () => {
+    const xml = `<rss><channel><item><ids><ean>${GTIN}</ean></ids><title>Arne</title><link>${PAGE}</link><price>1.00 EUR</price></item></channel></rss>`
+    for (const gtin of ['ids/ean', 'g:ids/g:ean']) {
+      const { format, products } = await read({ fields: { gtin } }, xml)
+      expect([format, products]).toMatchObject(['google-xml', [{ gtin: `0${GTIN}`, title: 'Arne' }]])
+    }
+  })
+
+  it.each([
+    ['x[[', '<rss><channel><item/></channel></rss>'],
+    ['a..b', `${JSON.stringify({ link: PAGE, price: '1.00 EUR' })}\n`],
+  ])('path %j that the format does not have - UsageError', async (gtin, text) => {
+    await expect(read({ fields: { gtin } }, text)).rejects.toThrow('"fields.gtin" of the column map accepts')
+  })
+
+  it('columns that no format has - are known by the map', async () => {
+    const map = { fields: { gtin: 'Kennung', title: 'Titel', price: 'Preis', pageLink: 'Adresse' } }
+    const { products } = await read(map, `Kennung;Titel;Preis;Adresse\n${GTIN};Arne;1.00 EUR;${PAGE}\n`)
+    expect(products).toMatchObject([{ gtin: `0${GTIN}`, title: 'Arne' }])
+  })
+
   it('JSON of this catalog - is refused, because it needs no map', async () => {
     const offer = { merchant: { name: 'Kopje' }, price: '1.00', currency: 'EUR', affiliate_url: PAGE }
     const product = JSON.stringify({ gtin: GTIN, title: 'Arne', offers: [offer] })
