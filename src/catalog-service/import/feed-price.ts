@@ -64,7 +64,7 @@ export function parseFeedPrice(
   const column = columnCurrency.trim()
   // Check it first, because a reason below may quote it: a cell may contain anything.
   if (!/^(?:[a-z]{3})?$/i.test(column)) return INVALID_CURRENCY
-  return parsePlainPrice(text.replace(/\s+/g, ' ').trim().replace(NO_CENTS, ''), column, {
+  return parsePlainPrice(text.replace(/\s+/g, ' ').trim(), column, {
     currency: defaultCurrency,
     decimal,
   })
@@ -75,10 +75,8 @@ function parsePlainPrice(
   column: string,
   { currency: defaultCurrency, decimal }: Required<PriceSettings>,
 ): FeedPrice | string {
-  const signed = splitSign(plain)
-  if (signed !== undefined) return parseSignedPrice(signed, column, { currency: defaultCurrency, decimal })
   const [, before, number, after] = PRICE_PATTERN.exec(plain) ?? []
-  if (number === undefined) return INVALID_PRICE
+  if (number === undefined) return parseSignedPrice(plain, column, { currency: defaultCurrency, decimal })
   const codes = listCurrencies(before, after, column)
   if (codes.size > 1) return `names two currencies, ${[...codes].join(' and ')}`
   const [currency = defaultCurrency] = codes
@@ -86,11 +84,16 @@ function parsePlainPrice(
   return parseAmount(simplifyDecimals(number), currency, decimal)
 }
 
+/** Parse a price with the sign of a currency. */
 function parseSignedPrice(
-  { number, currencies }: SignedPrice,
+  text: string,
   column: string,
   { currency, decimal }: Required<PriceSettings>,
 ): FeedPrice | string {
+  const whole = text.replace(NO_CENTS, '')
+  const { number, currencies } = splitSign(whole) ?? { number: whole, currencies: undefined }
+  if (currencies === undefined)
+    return whole === text ? INVALID_PRICE : parsePlainPrice(whole, column, { currency, decimal })
   const [only = '', other] = currencies
   const meant = currency === '' && other === undefined ? only : currency
   const price = parsePlainPrice(number, column, { currency: meant, decimal })
@@ -126,7 +129,6 @@ const CURRENCIES_BY_SIGN: Readonly<Record<string, string>> = {
   kč: 'CZK',
   kr: 'SEK NOK DKK ISK',
   ft: 'HUF',
-  lei: 'RON MDL',
   лв: 'BGN',
   r$: 'BRL',
   us$: 'USD',

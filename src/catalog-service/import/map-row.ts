@@ -131,7 +131,7 @@ function readCodes({ row }: MapTask, field: string): string[] {
   return row
     .readAll(field)
     .slice(0, MAX_CODES)
-    .flatMap((text) => text.split(LIST_SEPARATOR, MAX_CODES))
+    .flatMap((text) => (/^\d*$/.test(text) ? [text] : text.split(LIST_SEPARATOR, MAX_CODES)))
     .slice(0, MAX_CODES)
     .map((text) => cleanCode(text.slice(0, MAX_NAME_CHARACTERS)))
     .filter((code) => code !== '')
