@@ -47,6 +47,11 @@ export type FeedState = Readonly<{
   isTooOld: boolean
 }>
 
+/** Describe reasons for rejects with their counts: `gtin: there is no gtin (12)`. */
+export function describeReasons(reasons: FeedState['topReasons']): readonly string[] {
+  return reasons.map(([reason, count]) => `${reason} (${count.toLocaleString('en-US')})`)
+}
+
 /** What earns nothing, or is shown twice or not at all. `subject`: a feed, network or shop; `remedy`: a command to copy. */
 export type FeedWarning = Readonly<{ subject: string; message: string; remedy: string }>
 

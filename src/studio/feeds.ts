@@ -1,5 +1,5 @@
 import type { Context } from '../context.ts'
-import { type FeedState, isFeedFailing } from '../observability/feed-report.ts'
+import { type FeedState, describeReasons, isFeedFailing } from '../observability/feed-report.ts'
 import { formatCount, formatPastTime, formatTime } from '../widgets/format.ts'
 
 export type FeedsData = Awaited<ReturnType<typeof readFeedsData>>
@@ -27,7 +27,7 @@ export function toFeedsView({ report, nowMs, channelNames }: FeedsData) {
       products: formatCount(feed.products, 'en'),
       offers: formatCount(feed.offers, 'en'),
       rejected: formatCount(feed.rejected, 'en'),
-      topReasons: feed.topReasons.map(([reason, count]) => `${reason} (${formatCount(count, 'en')})`),
+      topReasons: describeReasons(feed.topReasons),
       rejectsPath: feed.rejectsPath,
     })),
   }

@@ -2,7 +2,12 @@ import { sql } from 'kysely'
 import { pluralize } from '../../lib/plural.ts'
 import { toShellWord } from '../../lib/shell.ts'
 import { isPostgres } from '../../database/is-postgres.ts'
-import type { FeedReport, FeedState, FeedWarning } from '../../observability/feed-report.ts'
+import {
+  type FeedReport,
+  type FeedState,
+  type FeedWarning,
+  describeReasons,
+} from '../../observability/feed-report.ts'
 import type { CatalogStore } from '../store/catalog-store.ts'
 import type { Catalog } from '../store/schema.ts'
 import { fetchFeedStates } from './feed-states.ts'
@@ -59,11 +64,11 @@ const MAX_REJECTED_ROWS_PERCENT = 10
 function findRejectsProblem(state: FeedState): Omit<FeedWarning, 'subject'> | undefined {
   const { rows, rejectedRows, topReasons, rejectsPath } = state
   if (rejectedRows * 100 <= rows * MAX_REJECTED_ROWS_PERCENT) return undefined
-  const reasons = topReasons.map(([reason, count]) => `${reason} (${count.toLocaleString('en-US')})`)
+  const reasons = describeReasons(topReasons).join('; ')
   const file = rejectsPath === null ? '' : `; see ${rejectsPath}`
   return {
-    message: `${rejectedRows.toLocaleString('en-US')} of ${pluralize(rows, 'row')} are rejected; most often: ${reasons.join('; ')}${file}`,
-    remedy: findSettingRemedy(state, reasons.join()) ?? toTryCommand(state),
+    message: `${rejectedRows.toLocaleString('en-US')} of ${pluralize(rows, 'row')} are rejected; most often: ${reasons}${file}`,
+    remedy: findSettingRemedy(state, reasons) ?? toTryCommand(state),
   }
 }
 

@@ -1,6 +1,7 @@
 import { MAX_IMAGES } from '../../catalog/contract.ts'
 import { FeedHeldError, ImportError, StoreError, UsageError, VitrineError } from '../../errors.ts'
 import { pluralize } from '../../lib/plural.ts'
+import { describeReasons } from '../../observability/feed-report.ts'
 import { type FeedResult, findFeedById, insertFeed, saveFeedResult, updateFeed } from '../store/feeds.ts'
 import { findMeta, setMeta } from '../store/meta.ts'
 import type { CatalogStore } from '../store/catalog-store.ts'
@@ -346,8 +347,6 @@ function describeEmptyImport(label: string, rejects: RejectsFile): string {
 function describeRejects(rejects: RejectsFile): string {
   const path = rejects.getPath()
   if (path === null) return ''
-  const reasons = rejects
-    .getTopReasons()
-    .map(([reason, count]) => `${reason} (${count.toLocaleString('en-US')})`)
+  const reasons = describeReasons(rejects.getTopReasons())
   return `${rejects.getCount().toLocaleString('en-US')} ${REJECTED_MARK} ${reasons.join('; ')}; see ${path}`
 }

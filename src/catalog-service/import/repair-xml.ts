@@ -1,4 +1,5 @@
 import { findNamedCharacter } from './feed-text.ts'
+import { countLineBreaks } from './xml-tags.ts'
 
 /** Characters that XML 1.0 forbids and decoders do not replace. */
 // oxlint-disable-next-line no-control-regex -- the forbidden characters
@@ -88,7 +89,7 @@ export function createXmlRepair(hasItemBoundary: (text: string) => boolean) {
   /** Remove white space and byte order marks before the declaration. */
   const start = (text: string): string => {
     const [space] = /^[\s\ufeff]*/.exec(text) ?? ['']
-    skippedLines += space.split(/\r\n|[\r\n]/).length - 1
+    skippedLines += countLineBreaks(space)
     hasStarted = space.length < text.length
     return text.slice(space.length)
   }

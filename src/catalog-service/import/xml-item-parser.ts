@@ -10,7 +10,7 @@ import {
   describeMissingItems,
   describeParserError,
 } from './xml-errors.ts'
-import { type TagChecks, escapePattern, toOpenTag } from './xml-tags.ts'
+import { type TagChecks, countLineBreaks, escapePattern, toOpenTag } from './xml-tags.ts'
 
 const MAX_DEPTH = 100
 
@@ -36,6 +36,8 @@ export type ItemCollector = Readonly<{
   itemName: string
   /** `names`: of the open elements, the outermost first. */
   isItem(names: readonly string[], tag: SaxesTagNS): boolean
+  /** Begin an item in the element `parent`. */
+  begin?(parent: SaxesTagNS): void
   open(tag: SaxesTagNS, level: number): void
   text(piece: string): void
   close(tag: SaxesTagNS, level: number): void
@@ -201,6 +203,8 @@ export class XmlItemParser {
       this.#itemName = tag.name
       this.#position = this.#parser.position
       this.#problem = this.#outer.some((element) => element.isDamaged) ? UNDECODED_REASON : undefined
+      const parent = this.#outer.at(-1)
+      if (parent !== undefined) this.#collector.begin?.(parent.tag)
       return
     }
     this.#outer.push({ tag, isDamaged })
@@ -391,8 +395,4 @@ export class XmlItemParser {
 function findTag(text: string, pattern: RegExp): RegExpExecArray | undefined {
   for (const found of text.matchAll(pattern)) if (!found[0].startsWith('<!')) return found
   return undefined
-}
-
-function countLineBreaks(text: string): number {
-  return text.split(/\r\n|[\r\n]/).length - 1
 }

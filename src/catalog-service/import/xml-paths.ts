@@ -73,8 +73,6 @@ export function createPathCollector(options: PathOptions): ItemCollector {
   let openOffer: Fields | undefined
   let elements: Element[] = []
   let captures: Capture[] = []
-  /** Open elements outside of items by depth, for `../@attribute`. */
-  const outerElements: Element[] = []
   const parentPaths = pathsByName.get(PARENT) ?? []
 
   const add = (key: string, text: string): void => {
@@ -94,17 +92,11 @@ export function createPathCollector(options: PathOptions): ItemCollector {
       if (isBlockTag(tag.local)) append(capture, ' ')
     }
   }
-  const addParentAttributes = (): void => {
-    const parent = outerElements.at(-1)
-    for (const { key, attribute = '' } of parentPaths)
-      add(key, parent?.attributes.get(attribute)?.trim() ?? '')
-  }
   const openElement = (tag: SaxesTagNS, level: number): void => {
     markNested(tag)
     const element = toElement(tag)
     if (level > 0) elements.push(element)
     if (isOffer()) startOffer()
-    if (level === 0) addParentAttributes()
     const paths = pathsByName.get(level === 0 ? '' : element.name) ?? []
     for (const path of paths.filter(({ steps }) => isMatch(steps, elements))) {
       if (path.attribute === undefined) captures.push({ level, path, text: '', isNested: false })
@@ -121,12 +113,11 @@ export function createPathCollector(options: PathOptions): ItemCollector {
   return {
     itemName: options.items.map((path) => `<${path}>`).join(' and no '),
     ...createTagChecks(itemPaths.map(toLastName), offerSteps === undefined ? [] : [toLastName(offerSteps)]),
-    isItem(names, tag) {
-      const isFound = itemPaths.some((steps) => isItemPath(steps, names))
-      if (parentPaths.length === 0) return isFound
-      outerElements.length = names.length - 1
-      if (!isFound) outerElements.push(toElement(tag))
-      return isFound
+    isItem: (names) => itemPaths.some((steps) => isItemPath(steps, names)),
+    begin(parent) {
+      if (parentPaths.length === 0) return
+      const { attributes } = toElement(parent)
+      for (const { key, attribute = '' } of parentPaths) add(key, attributes.get(attribute)?.trim() ?? '')
     },
     open: openElement,
     text(piece) {

@@ -43,3 +43,7 @@ export function toOpenTag({ name, attributes }: SaxesTagNS): string {
 function toAttribute({ name, value }: Readonly<{ name: string; value: string }>): string {
   return ` ${name}="${value.replace(/[&<"\s]/g, (character) => `&#${character.charCodeAt(0)};`)}"`
 }
+
+export function countLineBreaks(text: string): number {
+  return text.split(/\r\n|[\r\n]/).length - 1
+}

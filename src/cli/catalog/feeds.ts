@@ -23,7 +23,7 @@ import { HOUR_SECONDS } from '../../clock.ts'
 import { createLeaseOwner } from '../../database/lease-owner.ts'
 import { FeedHeldError, UsageError } from '../../errors.ts'
 import { pluralize } from '../../lib/plural.ts'
-import type { FeedState } from '../../observability/feed-report.ts'
+import { type FeedState, describeReasons } from '../../observability/feed-report.ts'
 import { formatCount } from '../../widgets/format.ts'
 import { type CommandContext, type ExitCode, type Runner, addExamples, print } from '../command.ts'
 import { type Confirmation, EXAMPLE_CHANNEL, noneToNull } from './arguments.ts'
@@ -375,7 +375,7 @@ function toEntry(state: FeedState, nowMs: number): readonly string[] {
 /** Name the most frequent reasons for rejects, and the file with all of them. */
 function describeTopReasons({ topReasons, rejectsPath }: FeedState): readonly string[] {
   if (topReasons.length === 0) return []
-  const reasons = topReasons.map(([reason, count]) => `${reason} (${formatCount(count, 'en')})`).join('; ')
+  const reasons = describeReasons(topReasons).join('; ')
   return [`rejected most often: ${reasons}${rejectsPath === null ? '' : `; all: ${rejectsPath}`}`]
 }
 
