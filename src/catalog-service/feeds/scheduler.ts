@@ -6,6 +6,8 @@ import { parseUrl } from '../../lib/urls.ts'
 import type { CatalogStore } from '../store/catalog-store.ts'
 import {
   type FeedAttempt,
+  type FeedFailure,
+  acquireFeedLease,
   computeNextRunMs,
   fetchFeedAttempts,
   finishFeedAttempt,
@@ -177,10 +179,20 @@ async function runAndLog(
     const code = error instanceof VitrineError ? error.code : 'VITRINE_INTERNAL'
     const reason = describeError(error)
     logger.warn({ feed, code, reason }, 'feed run failed')
-    // The thread could not record how it ended.
     if (error instanceof FeedThreadError)
-      await finishFeedAttempt(store, id, { owner, failure: { code, message: reason } }).catch(() => {})
+      await recordThreadEnd(store, id, { owner, failure: { code, message: reason } }).catch(() => {})
   }
+}
+
+/** Record a failure that the thread could not record itself, also when it ended before it had the lease. */
+async function recordThreadEnd(
+  store: FeedSchedulerOptions['store'],
+  feedId: number,
+  { owner, failure }: Readonly<{ owner: string; failure: FeedFailure }>,
+): Promise<void> {
+  // Changes nothing if the thread had it.
+  await acquireFeedLease(store, feedId, owner)
+  await finishFeedAttempt(store, feedId, { owner, failure })
 }
 
 function describeError(error: unknown): string {

@@ -13,10 +13,15 @@ import { addCleanup } from '../../helpers/cleanup.ts'
 
 const CHANNEL = '952a0000-0000-4000-8000-00000000000a'
 
-/** Runs a statement in the thread of a feed's run during its download. */
-const makeThreadScript = (statement: string): string => `
+type Moment = 'start' | 'download'
+
+/** Runs a statement in the thread of a feed's run, before it has the lease (`start`) or with it (`download`). */
+const makeThreadScript = (moment: Moment, statement: string): string => `
 const { isMainThread, workerData } = require('node:worker_threads')
-if (!isMainThread && workerData?.feedId !== undefined) setTimeout(() => { ${statement} }, 500)
+const { subscribe } = require('node:diagnostics_channel')
+const run = () => setImmediate(() => { ${statement} })
+if (!isMainThread && workerData?.feedId !== undefined)
+  ${moment === 'start' ? 'run()' : "subscribe('http.client.response.finish', run)"}
 `
 
 /** Create a catalog with a feed that is due, and open it. */
@@ -61,14 +66,16 @@ describe.each([[['serve']], [['catalog', 'serve']]])('vitrine %j', (command) => 
   })
 
   test.each([
-    ['ends', 'process.exit(1)', 'its thread ended without a result'],
-    ['throws', "throw new Error('damage')", 'its thread failed: '],
-  ])('thread that %s - is logged and recorded, and the server goes on', async (_, statement, reason) => {
+    ['ends at its start', 'start', 'process.exit(1)', 'its thread ended without a result'],
+    ['ends', 'download', 'process.exit(1)', 'its thread ended without a result'],
+    ['throws', 'download', "throw new Error('damage')", 'its thread failed: '],
+  ] as const)('thread that %s - is logged and recorded, and the server goes on', async (...row) => {
+    const [, moment, statement, reason] = row
     const { settings, store } = await createCatalog((_request, response) => {
       response.writeHead(200).write('gtin,')
     })
     const script = join(makeFolder(), 'end-thread.cjs')
-    writeFileSync(script, makeThreadScript(statement))
+    writeFileSync(script, makeThreadScript(moment, statement))
     const running = startBuilt(command, { ...settings, NODE_OPTIONS: `--require ${script}` })
     await vi.waitFor(() => expect(running.output()).toContain(reason))
     await vi.waitFor(async () =>
