@@ -1,6 +1,7 @@
 import { accessSync, constants, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { parseEnv } from 'node:util'
+import { removeByteOrderMark } from '../lib/byte-order-mark.ts'
 import { PACKAGE_FOLDER } from '../lib/paths.ts'
 import { ConfigError } from '../errors.ts'
 import type { Environment } from './config.ts'
@@ -27,7 +28,7 @@ export function isRunByNpm(): boolean {
 /** Return `undefined` if there is no such file, or nobody can know: this user may not search the folder. */
 function readEnvFile(path: string, place: string): Environment | undefined {
   try {
-    return parseEnv(readFileSync(path, 'utf8'))
+    return parseEnv(removeByteOrderMark(readFileSync(path, 'utf8')))
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code ?? 'unknown reason'
     if (code === 'ENOENT' || (code === 'EACCES' && !isSearchable(dirname(path)))) return undefined

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { ZodType } from 'zod'
 import { ConfigError } from '../errors.ts'
+import { removeByteOrderMark } from '../lib/byte-order-mark.ts'
 
 /** Problems of a file that a message lists; the others are often the same mistake. */
 const MAX_PROBLEMS = 5
@@ -22,7 +23,7 @@ export function readJsonFile<T>(
   }
   let json: unknown
   try {
-    json = JSON.parse(text.replace(/^\uFEFF/, ''))
+    json = JSON.parse(removeByteOrderMark(text))
   } catch (error) {
     throw fail(`the file is not JSON: ${error instanceof Error ? error.message : ''}`)
   }

@@ -252,7 +252,8 @@ POSTGRES_PASSWORD=0123
 VITRINE_DISCLOSURE="We earn if you're buying"
 COMPOSE_FILE=compose.yaml:key-file.yaml`
     const asked = 'VITRINE_PUBLIC_URL=https://old.example\nexport VITRINE_WORKERS=2\n'
-    writeFileSync(join(folder, '.env'), `${kept}\n${asked}`)
+    // Some editors write a byte order mark.
+    writeFileSync(join(folder, '.env'), `\ufeff${kept}\n${asked}`)
     const { out } = await init({
       folder,
       environment: { VITRINE_WORKERS: '3' },

@@ -26,6 +26,12 @@ describe('environment', () => {
     vi.unstubAllEnvs()
   })
 
+  it('.env with a byte order mark - its first setting is read, too', () => {
+    expect(readEnvironment(...makeFolders('\ufeffVITRINE_LOCALE=de\n', null))).toMatchObject({
+      VITRINE_LOCALE: 'de',
+    })
+  })
+
   it('.env in both folders - only that of the current folder is read', () => {
     const environment = readEnvironment(
       ...makeFolders('VITRINE_LOCALE=de\n', 'VITRINE_LOCALE=fr\nVITRINE_CURRENCY=EUR\n'),

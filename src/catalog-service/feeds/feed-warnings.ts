@@ -67,7 +67,7 @@ function findRejectsProblem(state: FeedState): Omit<FeedWarning, 'subject'> | un
   const reasons = describeReasons(topReasons).join('; ')
   const file = rejectsPath === null ? '' : `; see ${rejectsPath}`
   return {
-    message: `${rejectedRows.toLocaleString('en-US')} of ${pluralize(rows, 'row')} are rejected; most often: ${reasons}${file}`,
+    message: `${rejectedRows.toLocaleString('en-US')} of ${pluralize(rows, 'row')} are ${REJECTED_MARK} ${reasons}${file}`,
     remedy: findSettingRemedy(state, reasons) ?? toTryCommand(state),
   }
 }

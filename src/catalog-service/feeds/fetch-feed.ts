@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { parseRetryAfter } from '../../lib/response-headers.ts'
 import { type Clock, HOUR_MS, MINUTE_MS } from '../../clock.ts'
 import { FeedFetchError } from '../../errors.ts'
+import { removeByteOrderMark } from '../../lib/byte-order-mark.ts'
 import { type NameResolver, systemResolver } from '../../lib/public-hosts.ts'
 import { isCompressedFile } from '../import/open-feed.ts'
 import { ADDRESS_MARK, PAUSE_MARK } from './error-marks.ts'
@@ -113,10 +114,7 @@ const REFUSED_HEADERS: ReadonlySet<string> = new Set(
 /** @throws FeedFetchError for a line that is no header; the message has its number only, because it may be a secret */
 function parseHeaderLines(text: string): RequestHeaders {
   const headers: Record<string, string> = Object.create(null) as Record<string, string>
-  for (const [index, line] of text
-    .replace(/^\ufeff/, '')
-    .split(/\r?\n/)
-    .entries()) {
+  for (const [index, line] of removeByteOrderMark(text).split(/\r?\n/).entries()) {
     if (line.trim() === '' || line.startsWith('#')) continue
     const [, name, value] =
       /^([!#$%&'*+.^_`|~0-9a-z-]+):[ \t]*([\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?)[ \t]*$/i.exec(line) ?? []

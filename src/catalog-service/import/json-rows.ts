@@ -7,6 +7,7 @@ import {
   wireOfferSchema,
   wireProductSchema,
 } from '../../catalog/contract.ts'
+import { removeByteOrderMark } from '../../lib/byte-order-mark.ts'
 import { MAX_LINK_CHARACTERS } from '../../offers/links.ts'
 import { normalizeGtin, isCheckDigitValid } from '../../offers/gtin.ts'
 import { comparePrices, isPrice } from '../../offers/money.ts'
@@ -91,7 +92,7 @@ export function parseRow(line: FeedLine, names: NameOverrides): ParsedRow {
 }
 
 function rejectLine({ row, bytes }: FeedLine, [field, reason]: Problem): ParsedRow {
-  const raw = truncateRaw(bytes.toString('utf8').replace(/^\ufeff/, ''))
+  const raw = truncateRaw(removeByteOrderMark(bytes.toString('utf8')))
   return { product: undefined, rejects: [{ row, field, reason, raw }] }
 }
 

@@ -117,11 +117,9 @@ function chooseMap({ map: given, format: givenFormat }: ReadFeedOptions, source:
   if (given?.format !== undefined) return { format: 'map', layout: undefined, map: given }
   const format = givenFormat ?? detectFormat(source.head, source.file, listColumns(given))
   const preset = findMap(format, source)
-  if (given === undefined || preset === undefined) {
-    if (given !== undefined)
-      throw new ImportError(`${source.file} is in the format ${format}, which needs no column map`)
-    return { format, layout: preset?.layout, map: preset?.map }
-  }
+  if (given === undefined) return { format, layout: preset?.layout, map: preset?.map }
+  if (preset === undefined)
+    throw new ImportError(`${source.file} is in the format ${format}, which needs no column map`)
   checkPaths(preset.map.format, given)
   return { format, layout: preset.layout, map: applyChanges(preset.map, given) }
 }

@@ -17,6 +17,7 @@ const TOP_REASONS = 3
 
 /** A value that a reason quotes, and how many different ones a summary names. */
 const VALUE = /"[^"]*"|\d[\d.,]*/
+const ALL_VALUES = new RegExp(VALUE, 'g')
 const MAX_VALUES = 3
 
 /** A feed made to be rejected must not fill the disk. Counts go on. */
@@ -86,7 +87,7 @@ export function createRejectsFile(candidates: readonly string[]) {
       }
     },
     getCount: () => count,
-    /** Return the most frequent reasons with their counts. Those that differ in their first value count together. */
+    /** Return the most frequent reasons with their counts. Those that differ only in values count together. */
     getTopReasons: (): readonly (readonly [reason: string, count: number])[] =>
       [...reasons.values()]
         .toSorted((one, other) => other.count - one.count)
@@ -104,7 +105,7 @@ type CountedReason = { first: string; values: Set<string>; count: number }
 
 function countReason(reasons: Map<string, CountedReason>, reason: string): void {
   const value = VALUE.exec(reason)?.[0] ?? ''
-  const key = reason.replaceAll(new RegExp(VALUE, 'g'), '')
+  const key = reason.replaceAll(ALL_VALUES, '')
   const known = reasons.get(key)
   if (known === undefined) {
     if (reasons.size < MAX_REASONS) reasons.set(key, { first: reason, values: new Set([value]), count: 1 })

@@ -6,6 +6,7 @@ import { parseFeedMap } from '../../catalog-service/import/feed-map.ts'
 import { FEED_FORMATS, parseFeedFormat } from '../../catalog-service/import/formats.ts'
 import { DAY_SECONDS, HOUR_SECONDS, MINUTE_SECONDS } from '../../clock.ts'
 import { UsageError } from '../../errors.ts'
+import { removeByteOrderMark } from '../../lib/byte-order-mark.ts'
 import { createLineParser } from './arguments.ts'
 
 /** More frequent runs would load networks, which update their feeds a few times a day. */
@@ -60,7 +61,7 @@ function readMapJson(path: string): unknown {
   }
   if (text.length > MAX_MAP_CHARACTERS) throw new UsageError(`--map: ${path} is too large for a map`)
   try {
-    return JSON.parse(text) as unknown
+    return JSON.parse(removeByteOrderMark(text)) as unknown
   } catch {
     throw new UsageError(`--map: ${path} is not JSON`)
   }

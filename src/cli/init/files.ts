@@ -10,6 +10,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { UsageError } from '../../errors.ts'
+import { removeByteOrderMark } from '../../lib/byte-order-mark.ts'
 import { COMPOSE_FILE, DEPLOY_FOLDER, PACKAGE_FOLDER, VERSION } from '../../lib/paths.ts'
 import type { Setup } from './answers.ts'
 
@@ -106,7 +107,7 @@ function findFile(path: string): Stats | undefined {
 /** Return the text of the present `.env`; an empty text if there is none. */
 export function readPresentEnv(folder: string): string {
   const path = join(folder, '.env')
-  return existsSync(path) ? readFileSync(path, 'utf8') : ''
+  return existsSync(path) ? removeByteOrderMark(readFileSync(path, 'utf8')) : ''
 }
 
 /**

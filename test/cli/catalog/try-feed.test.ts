@@ -147,4 +147,17 @@ describe('catalog feeds try', () => {
     writeFileSync(map, '{"format":"table","fields":{"gtim":"code"}}')
     await expect(run(under, 'try', file, '--map', map)).rejects.toMatchObject({ code: 'VITRINE_USAGE' })
   })
+
+  it('map and header file with a byte order mark - are read', async () => {
+    const under = createFeedCommand()
+    const [headerFile, map] = [join(under.folder, 'headers'), join(under.folder, 'map.json')]
+    writeFileSync(headerFile, '\ufeffAuthorization: Bearer ${NETWORK_KEY}\n')
+    writeFileSync(map, '\ufeff{"decimal":","}')
+    const server = await startFeedServer(makeTable(1, '1.299'))
+    await addKopje(under, server, '--merchant', 'Kopje', '--header-file', headerFile)
+    expect(await runJson(under, 'try', 'kopje', '--map', map)).toMatchObject({
+      examples: [{ offers: [{ price: '1299' }] }],
+    })
+    expect(server.authorizations).toEqual([`Bearer ${SECRET}`])
+  })
 })
