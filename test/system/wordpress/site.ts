@@ -161,7 +161,10 @@ function createSite(parts: Parts): Site {
     },
     async readPhpErrors() {
       const log = await readFile(toPath('debug.log'), 'utf8').catch(() => '')
-      return log.split('\n').filter((line) => line.includes('PHP '))
+      // The error handler of prepend.php is not called for deprecations while PHP compiles a file.
+      const isOfWordPress = (line: string): boolean =>
+        line.includes('PHP Deprecated') && line.includes(` in ${WORDPRESS_FOLDER}/wp-`)
+      return log.split('\n').filter((line) => line.includes('PHP ') && !isOfWordPress(line))
     },
   }
 }

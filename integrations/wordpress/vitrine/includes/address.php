@@ -86,8 +86,7 @@ function vitrine_option_values( $name, $attributes ) {
  * @return string Empty, or a query with its leading question mark.
  */
 function vitrine_build_query( $widget, $attributes ) {
-	$attributes['sub'] = vitrine_placement( $attributes );
-	$pairs             = array();
+	$pairs = array();
 	foreach ( vitrine_option_names( $widget ) as $name ) {
 		foreach ( vitrine_option_values( $name, $attributes ) as $value ) {
 			$pairs[] = $name . '=' . rawurlencode( $value );

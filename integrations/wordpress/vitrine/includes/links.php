@@ -71,20 +71,3 @@ function vitrine_render_link( $found ) {
 	$attributes['gtins'] = $attributes['gtin'];
 	return VITRINE_PICKS === strtolower( $found[2] ) ? vitrine_picks( $attributes ) : vitrine_where_to_buy( $attributes );
 }
-
-/**
- * Removes the figure of an embed block whose box is hidden.
- *
- * @param string $content HTML of the block.
- * @param array  $block   The block.
- * @return string
- */
-function vitrine_filter_embed_block( $content, $block ) {
-	$url     = isset( $block['attrs']['url'] ) ? str_replace( '&amp;', '&', (string) $block['attrs']['url'] ) : '';
-	$is_ours = '' !== vitrine_setting( 'server' ) && preg_match( vitrine_link_pattern(), $url );
-	if ( ! $is_ours ) {
-		return $content;
-	}
-	return '' === trim( wp_strip_all_tags( vitrine_replace_placeholders( $content ) ) ) ? '' : $content;
-}
-add_filter( 'render_block_core/embed', 'vitrine_filter_embed_block', 10, 2 );

@@ -10,17 +10,11 @@ defined( 'ABSPATH' ) || exit;
 /**
  * Renders a widget as HTML.
  *
- * Feeds and excerpts contain no boxes: feed readers keep entries, with their prices, for months and without the style
- * sheet; an excerpt would have the text of the box without its links.
- *
  * @param string $widget     `where-to-buy`, `picks` or `deals`.
  * @param array  $attributes Attributes of the shortcode, block or link.
  * @return string
  */
 function vitrine_render( $widget, $attributes ) {
-	if ( is_feed() || doing_filter( 'get_the_excerpt' ) ) {
-		return '';
-	}
 	$address = vitrine_build_address( $widget, $attributes );
 	$box     = is_wp_error( $address )
 		? array(
@@ -38,7 +32,7 @@ function vitrine_render( $widget, $attributes ) {
  * @return string
  */
 function vitrine_where_to_buy( $attributes ) {
-	return vitrine_insert_placeholder( vitrine_render( VITRINE_WHERE_TO_BUY, (array) $attributes ) );
+	return vitrine_insert_box( VITRINE_WHERE_TO_BUY, (array) $attributes );
 }
 
 /**
@@ -48,7 +42,7 @@ function vitrine_where_to_buy( $attributes ) {
  * @return string
  */
 function vitrine_picks( $attributes ) {
-	return vitrine_insert_placeholder( vitrine_render( VITRINE_PICKS, (array) $attributes ) );
+	return vitrine_insert_box( VITRINE_PICKS, (array) $attributes );
 }
 
 /**
@@ -58,7 +52,7 @@ function vitrine_picks( $attributes ) {
  * @return string
  */
 function vitrine_deals( $attributes ) {
-	return vitrine_insert_placeholder( vitrine_render( VITRINE_DEALS, (array) $attributes ) );
+	return vitrine_insert_box( VITRINE_DEALS, (array) $attributes );
 }
 
 /**
