@@ -26,6 +26,7 @@ require_once __DIR__ . '/includes/locks.php';
 require_once __DIR__ . '/includes/pause.php';
 require_once __DIR__ . '/includes/fetch.php';
 require_once __DIR__ . '/includes/boxes.php';
+require_once __DIR__ . '/includes/context.php';
 require_once __DIR__ . '/includes/placeholders.php';
 require_once __DIR__ . '/includes/preview.php';
 require_once __DIR__ . '/includes/render.php';

@@ -130,8 +130,8 @@ ${toLink()}
   })
 
   it('a block widget - in a sidebar - is unchanged', async () => {
-    const html = await fixture.site
-      .run(`return apply_filters( 'widget_block_content', '${BLOCK} ' . "\\n\\n" . '"a"',
+    const html = await fixture.site.run(`add_filter( 'vitrine_shows_boxes', '__return_true' );
+      return apply_filters( 'widget_block_content', '${BLOCK} ' . "\\n\\n" . '"a"',
       array(), new WP_Widget_Block() );`)
     expect(html).toContain(AWKWARD)
   })

@@ -20,11 +20,34 @@ const ELEMENT_CACHE = `add_shortcode( 'element', function ( $attributes, $conten
   return $html;
 } );`
 
+/** Serves a post to federated servers, in the steps of the ActivityPub plugin. */
+const ACTIVITYPUB = `add_filter( 'template_include', function ( $template ) {
+  if ( 'application/activity+json' !== $_SERVER['HTTP_ACCEPT'] ) {
+    return $template;
+  }
+  $post = get_queried_object();
+  setup_postdata( $post );
+  do_action( 'activitypub_before_get_content', $post );
+  $content = apply_filters( 'the_content', $post->post_content );
+  $content = apply_filters( 'activitypub_the_content', wpautop( $content ), $post );
+  wp_send_json( array( 'content' => $content, 'after' => apply_filters( 'the_content', $post->post_content ) ) );
+}, 99 );`
+
 /** Shows teasers of the post below it, as themes make them. */
 const TEASERS = `add_action( 'wp_footer', function () {
   $content = apply_filters( 'the_content', get_queried_object()->post_content );
   echo 'TRIMMED(' . wp_trim_words( $content, 40 ) . ') STRIPPED(' . wp_strip_all_tags( $content, true ) . ')';
 } );`
+
+/** Keeps the content of a post when it is published, and after each request, as for mails. */
+const MAILS = `add_action( 'publish_post', function ( $id, $post ) {
+  update_option( 'mail_published', apply_filters( 'the_content', $post->post_content ) );
+}, 10, 2 );
+add_action( 'shutdown', function () {
+  if ( did_action( 'template_redirect' ) ) {
+    update_option( 'mail_shutdown', apply_filters( 'the_content', ${toPhp(TEXT)} ) );
+  }
+}, 9998 );`
 
 /** Returns content for scripts of a page, as for "load more". */
 const MORE = `add_action( 'wp_ajax_nopriv_more', function () {
@@ -130,6 +153,16 @@ describe.skipIf(isSkipped)('the context of a box', () => {
       const page = await reader.get(await fixture.publish(TEXT))
       expect(readContent(page)).toContain(BOX)
     })
+
+    it('the filter vitrine_shows_boxes - forbids boxes in pages', async () => {
+      await addPlugin(
+        `add_filter( 'vitrine_shows_boxes', function ( $shows, $context ) { return 'page' !== $context; }, 10, 2 );`,
+      )
+      const page = await reader.get(await fixture.publish(TEXT))
+      expect(readVisibleText(page)).toBe('before after')
+      expect(page.html).not.toContain(PLACEHOLDER)
+      expect(fixture.faultProxy.takeCalls()).toEqual([])
+    })
   })
 
   it('a page that a plugin prints without a template - has the box', async () => {
@@ -137,6 +170,50 @@ describe.skipIf(isSkipped)('the context of a box', () => {
     const page = await reader.get(await fixture.publish(TEXT))
     expect(readContent(page)).toContain(BOX)
     expect(page.html).not.toContain(PLACEHOLDER)
+  })
+
+  it.each(['cron', 'WP-CLI or another script'])(
+    'content in %s - has no box, and sends no request',
+    async (context) => {
+      const render = `apply_filters( 'the_content', ${toPhp(TEXT)} ) . do_shortcode( ${toPhp(SHORTCODE)} )`
+      const before = context === 'cron' ? `define( 'DOING_CRON', true );` : ''
+      expect(await fixture.site.run(`${before} return ${render};`)).toBe('<p>before</p>\n\n<p>after</p>\n')
+      expect(fixture.faultProxy.takeCalls()).toEqual([])
+    },
+  )
+
+  it('the filter vitrine_shows_boxes - allows boxes in cron', async () => {
+    const allow = `add_filter( 'vitrine_shows_boxes', function ( $shows, $context ) { return $shows || 'cron' === $context; }, 10, 2 );`
+    const render = `apply_filters( 'the_content', ${toPhp(TEXT)} )`
+    expect(await fixture.site.run(`${allow} return ${render};`)).not.toContain(BOX)
+    expect(await fixture.site.run(`define( 'DOING_CRON', true ); ${allow} return ${render};`)).toContain(BOX)
+  })
+
+  it('a post for a federated server - has no box; the page and content after it have one', async () => {
+    await addPlugin(ACTIVITYPUB)
+    const path = await fixture.publish(TEXT)
+    const { html } = await reader.get(path, { accept: 'application/activity+json' })
+    const { content, after } = JSON.parse(html) as Readonly<{ content: string; after: string }>
+    expect(content).toBe('<p>before</p>\n<p>after</p>\n')
+    expect(after).toContain(BOX)
+    expect(readContent(await reader.get(path))).toContain(BOX)
+  })
+
+  it('mails - written when a post is published, or after a page - have no box', async () => {
+    await addPlugin(MAILS)
+    const author = await signInAs(fixture.site, 'author')
+    const { json, status } = await author.rest('/wp/v2/posts', {
+      title: 'Post',
+      status: 'publish',
+      content: TEXT,
+    })
+    expect(status).toBe(201)
+    const page = await reader.get(`/?p=${(json as { id: number }).id}`)
+    expect(readContent(page)).toContain(BOX)
+    for (const name of ['mail_published', 'mail_shutdown'])
+      expect(await fixture.site.run(`return get_option( '${name}' );`), name).toBe(
+        '<p>before</p>\n\n<p>after</p>\n',
+      )
   })
 
   it('content that the scripts of a page load by AJAX - has the box', async () => {

@@ -124,7 +124,8 @@ describe.skipIf(isSkipped)('the placement of a box', () => {
 
   it('a box outside of a post, and the preview of a block - have none', async () => {
     await fixture.site.run(
-      `return apply_filters( 'widget_block_content', '${BLOCK}', array(), new WP_Widget_Block() );`,
+      `add_filter( 'vitrine_shows_boxes', '__return_true' );
+      return apply_filters( 'widget_block_content', '${BLOCK}', array(), new WP_Widget_Block() );`,
     )
     const author = await signInAs(fixture.site, 'author')
     const attributes = { gtin: GTIN, limit: '2' }

@@ -37,7 +37,7 @@ function vitrine_is_buffered() {
 function vitrine_is_replaced_later( $depth ) {
 	global $wp_current_filter;
 	$running = array_intersect( (array) $wp_current_filter, VITRINE_CONTENT_FILTERS );
-	return count( $running ) > $depth || vitrine_is_buffered();
+	return count( $running ) > $depth || ( vitrine_is_buffered() && 'page' === vitrine_context() );
 }
 
 /**
@@ -58,16 +58,13 @@ function vitrine_insert_box( $widget, $attributes ) {
 /**
  * Renders the box of a placeholder once for each request.
  *
- * Feeds and excerpts contain no boxes: feed readers keep entries, with their prices, for months and without the style
- * sheet; an excerpt would have the text of the box without its links.
- *
  * @param string $signed_code Code of the placeholder.
  * @return string Empty if the code is invalid, or if no boxes are shown here.
  */
 function vitrine_render_placeholder( $signed_code ) {
 	static $boxes             = array();
 	list( $code, $signature ) = explode( '-', $signed_code . '-' );
-	if ( ! hash_equals( wp_hash( 'vitrine ' . $code ), $signature ) || is_feed() || doing_filter( 'get_the_excerpt' ) ) {
+	if ( ! hash_equals( wp_hash( 'vitrine ' . $code ), $signature ) || ! vitrine_shows_boxes() ) {
 		return '';
 	}
 	if ( ! isset( $boxes[ $code ] ) ) {
