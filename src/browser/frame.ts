@@ -4,16 +4,17 @@ import { type FrameMessage, PROTOCOL_VERSION, type WordPressMessage } from './me
 
 const content = document.querySelector('.vitrine-content')
 /** WordPress sandboxes frames of unknown providers, and gives them a secret for messages. */
-const secret = /[#?&]secret=([\da-z]+)/i.exec(location.hash)?.[1]
+const secret = /\bsecret=(\w+)/.exec(location.hash)?.[1]
 let lastHeightPx = 0
 
 function tell(message: FrameMessage | WordPressMessage): void {
   // A height is not secret, and the frame does not know the origin of its host page.
-  window.parent.postMessage(message, '*')
+  parent.postMessage(message, '*')
 }
 
+/** Only for a document with content. */
 function measureHeightPx(): number {
-  return Math.ceil(content?.getBoundingClientRect().height ?? 0)
+  return Math.ceil((content as Element).getBoundingClientRect().height)
 }
 
 function report(): void {
@@ -27,9 +28,7 @@ function report(): void {
 
 /** Safari can run this script before the style sheets are applied. */
 function isStyled(): boolean {
-  return [...document.querySelectorAll('link')].every(
-    ({ rel, sheet }) => rel !== 'stylesheet' || sheet !== null,
-  )
+  return [...document.querySelectorAll<HTMLLinkElement>('[rel=stylesheet]')].every(({ sheet }) => sheet)
 }
 
 function start(element: Element): void {
@@ -43,22 +42,27 @@ function tellWordPress(): void {
   if (secret) tell({ message: 'height', value: measureHeightPx(), secret })
 }
 
-/** A sandboxed frame cannot open a shop: WordPress does, at an address of this host. Page links pass the secret on. */
+/**
+ * A sandboxed frame cannot open a shop: WordPress does, at an address of this host. Page links pass the secret on, and replace
+ * the page of the frame, so that Back leaves the article.
+ */
 function follow(event: MouseEvent): void {
-  const link = event.target instanceof Element ? event.target.closest('a') : null
-  if (!secret || !link) return
+  const link = (event.target as Element).closest('a')
+  if (!link || event.ctrlKey || event.metaKey) return
   const { go } = link.dataset
-  if (go === undefined) {
+  if (link.closest('nav')) {
+    event.preventDefault()
     link.hash = location.hash
-    return
+    location.replace(link.href)
+  } else if (secret && go !== undefined) {
+    event.preventDefault()
+    tell({ message: 'link', value: `${document.body.dataset['vitrineGo']}${go}`, secret })
   }
-  event.preventDefault()
-  tell({ message: 'link', value: `${document.body.dataset['vitrineGo'] ?? ''}${go}`, secret })
 }
 
-if (window.parent !== window) {
+if (parent !== window) {
   const { vitrineState: state, vitrineReason: reason, vitrineFault: fault } = document.body.dataset
-  tell({ vitrine: PROTOCOL_VERSION, type: 'ready' })
+  tell({ vitrine: PROTOCOL_VERSION, type: 'ready', title: document.title })
   if (state !== 'shown') {
     tell({ vitrine: PROTOCOL_VERSION, type: 'hidden' })
     // For the author of the page; readers see nothing. A hidden widget is not an error.
@@ -72,11 +76,10 @@ if (window.parent !== window) {
     })
     if (isStyled()) start(content)
     else addEventListener('load', () => start(content))
-    if (secret) {
-      addEventListener('click', follow)
+    addEventListener('click', follow)
+    if (secret)
       addEventListener('message', ({ source, data }: MessageEvent<{ message?: unknown } | null>) => {
-        if (source === window.parent && data?.message === 'ready') tellWordPress()
+        if (source === parent && data?.message === 'ready') tellWordPress()
       })
-    }
   }
 }

@@ -5,7 +5,7 @@ export const PROTOCOL_VERSION = 1
 
 /** Messages from a frame to its host page, never in reverse; see docs/publish/frame-messages.md. */
 export type FrameMessage =
-  | Readonly<{ vitrine: typeof PROTOCOL_VERSION; type: 'ready' }>
+  | Readonly<{ vitrine: typeof PROTOCOL_VERSION; type: 'ready'; title?: string }>
   | Readonly<{ vitrine: typeof PROTOCOL_VERSION; type: 'hidden' }>
   | Readonly<{ vitrine: typeof PROTOCOL_VERSION; type: 'height'; heightPx: number }>
   | Readonly<{ vitrine: typeof PROTOCOL_VERSION; type: 'click' } & Click>

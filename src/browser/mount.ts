@@ -1,7 +1,6 @@
 import type { ReadAttribute } from './address.ts'
 import { dispatchClick } from './click-event.ts'
 import { type FrameMessage, PROTOCOL_VERSION } from './messages.ts'
-import { toFrameTitle } from './titles.ts'
 
 /** Maximum height, so that no frame can make a page unusable. */
 const MAX_HEIGHT_PX = 10_000
@@ -15,25 +14,34 @@ const SILENCE_MS = 4_000
 /** How long a frame in view may send nothing: Firefox and Safari report no load event if the server is down. */
 const LOAD_TIMEOUT_MS = 15_000
 
-/**
- * Append the frame of a widget to an element, reserve its height, and follow its messages. `onAnswer` is called when the frame is
- * shown, or hidden without a height, but not if the server is silent. Return a function that removes the frame.
- */
+export type MountOptions = Readonly<{
+  read: ReadAttribute
+  /** What the page has reserved with a style of the element; it decides the space below, too. Empty: nothing. */
+  minHeight: string
+  /** Height of the frame before, which is kept until this one has one. */
+  keptPx: number
+  /** Called when the frame is shown, or hidden without a height, but not if the server is silent. */
+  onAnswer?: ((heightPx?: number) => void) | undefined
+}>
+
+export type MountedFrame = Readonly<{ frame: HTMLIFrameElement; remove(): void }>
+
+/** Append the frame of a widget to an element, reserve its height, and follow its messages. */
 export function mount(
   element: HTMLElement,
   address: string,
-  read: ReadAttribute,
-  onAnswer?: (heightPx?: number) => void,
-): () => void {
-  const frame = createFrame(element, address, read)
+  { read, minHeight, keptPx, onAnswer }: MountOptions,
+): MountedFrame {
+  const frame = createFrame(address, read)
   const reservedPx = Number(read('height')) || 0
-  const { minHeight } = element.style
   const { origin } = new URL(address)
+  if (minHeight) frame.style.margin = '0'
   let timer = 0
   /** The window that has answered; a frame that is moved in the document gets another one. */
   let answered: MessageEventSource | null = null
 
-  if (reservedPx) element.style.minHeight = `${reservedPx}px`
+  const startPx = Math.max(reservedPx, keptPx)
+  if (startPx) element.style.minHeight = `${startPx}px`
 
   /** `undefined`: close the frame. */
   const show = (heightPx?: number): void => {
@@ -50,7 +58,7 @@ export function mount(
     if (source !== frame.contentWindow || from !== origin || data?.vitrine !== PROTOCOL_VERSION) return
     const { type } = data
     const heightPx = toHeightPx(data)
-    if (type === 'ready') scrollToTop(frame, source === answered)
+    if (type === 'ready') greet(frame, data.title, source === answered)
     if (type === 'click') dispatchClick(element, data)
     if (type === 'hidden' || heightPx !== undefined) {
       show(heightPx)
@@ -74,29 +82,25 @@ export function mount(
   frame.addEventListener('load', () => startTimer(SILENCE_MS))
   observer.observe(element)
   element.append(frame)
-  return () => {
-    observer.disconnect()
-    clearTimeout(timer)
-    removeEventListener('message', listen)
-    frame.remove()
-    element.style.minHeight = minHeight
-    // Chromium does not remove the attribute before it was read.
-    if (!element.getAttribute('style')) element.removeAttribute('style')
+  return {
+    frame,
+    remove() {
+      observer.disconnect()
+      clearTimeout(timer)
+      removeEventListener('message', listen)
+      frame.remove()
+    },
   }
 }
 
-function createFrame(element: HTMLElement, address: string, read: ReadAttribute): HTMLIFrameElement {
+function createFrame(address: string, read: ReadAttribute): HTMLIFrameElement {
   const frame = Document.prototype.createElement.call(document, 'iframe') as HTMLIFrameElement
-  const theme = read('theme')
-  // Scripts do not know the default of the server; the language of the page is the best guess.
-  frame.title =
-    read('title') ??
-    toFrameTitle(read('vitrine'), read('locale') || element.closest<HTMLElement>('[lang]')?.lang || '')
+  frame.title = read('title') ?? ''
   frame.loading = 'lazy'
   // A scroll bar in a closed frame would narrow the content and increase its height.
   frame.scrolling = 'no'
   // The same colour scheme as the document inside; otherwise browsers paint an opaque background.
-  const colorScheme = theme === 'light' || theme === 'dark' ? theme : 'light dark'
+  const colorScheme = read('theme') === 'dark' ? 'dark' : 'light'
   frame.style.cssText = `${CLOSED};display:block;width:100%;border:0;color-scheme:${colorScheme}`
   frame.src = address
   return frame
@@ -108,6 +112,7 @@ function toHeightPx(message: FrameMessage): number | undefined {
 }
 
 /** Another "ready" from the same window means another page of deals. */
-function scrollToTop(frame: HTMLIFrameElement, isNextPage: boolean): void {
+function greet(frame: HTMLIFrameElement, title: string | undefined, isNextPage: boolean): void {
+  frame.title ||= title ?? ''
   if (isNextPage && frame.getBoundingClientRect().top < 0) frame.scrollIntoView()
 }

@@ -101,7 +101,7 @@ describe('box', () => {
     'theme=%s - is set on the box, and sets the color scheme of the frame',
     async (theme) => {
       expect(await fetchHtml(`theme=${theme}`)).toContain(`data-theme="${theme}"`)
-      const scheme = theme === 'auto' ? 'light dark' : theme
+      const scheme = theme === 'dark' ? 'dark' : 'light'
       expect(await fetchHtml(`theme=${theme}`, BOX_EMBED)).toContain(
         `<meta name="color-scheme" content="${scheme}">`,
       )

@@ -308,7 +308,7 @@ describe('documents', () => {
     const html = renderer.renderEmbed({ ...embed, theme: 'auto', state: 'shown', body })
     expect(html).toMatch(/^<!doctype html>\s*<html lang="de" dir="ltr">/)
     expect(html).toContain('data-vitrine-state="shown"')
-    expect(html).toContain('<meta name="color-scheme" content="light dark">')
+    expect(html).toContain('<meta name="color-scheme" content="light">')
     expect(html).toContain('<script src="/f.js" defer></script>')
     expect(html).toContain(body)
     const hidden = renderer.renderEmbed({ ...embed, theme: 'dark', state: 'hidden', body: '' })

@@ -1,5 +1,6 @@
+import { toAddress } from '../../../src/browser/address.ts'
 import type { ElementAttributes } from './attributes.ts'
-import { KINDS, toServerAddress } from './kinds.ts'
+import { KINDS } from './kinds.ts'
 
 /** How long a page waits for its content. */
 const TIMEOUT_MS = 1_000
@@ -21,7 +22,7 @@ export async function fetchFragment<Name extends keyof ElementAttributes>(
   }
   const read = (option: string): string | null => values[option]?.toString() ?? null
   try {
-    const address = toServerAddress('fragments', read)
+    const address = toAddress('fragments', read)
     if (address === undefined) return ''
     const response = await fetch(address, { signal: AbortSignal.timeout(TIMEOUT_MS) })
     return response.ok ? await readText(response) : ''

@@ -190,7 +190,7 @@ describe('embedding from another origin', () => {
     )
     await expect.poll(() => isOpen(0)).toBe(true)
     const scheme = await page.evaluate('getComputedStyle(document.querySelector("iframe")).colorScheme')
-    expect(scheme).toBe('light dark')
+    expect(scheme).toBe('dark')
     const isDark = await page.frames()[1]?.evaluate("matchMedia('(prefers-color-scheme: dark)').matches")
     expect(isDark).toBe(true)
   })

@@ -81,7 +81,7 @@ describe('frame', () => {
       'new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))',
     )
     expect(await page.evaluate('seen')).toEqual([
-      { vitrine: 1, type: 'ready' },
+      { vitrine: 1, type: 'ready', title: 'Where to buy' },
       { vitrine: 1, type: 'height', heightPx },
     ])
   })
@@ -90,7 +90,7 @@ describe('frame', () => {
     await openFrame('hidden', 'width="600" height="50"')
     await waitFor('seen.length >= 2')
     expect(await page.evaluate('seen')).toEqual([
-      { vitrine: 1, type: 'ready' },
+      { vitrine: 1, type: 'ready', title: 'Where to buy' },
       { vitrine: 1, type: 'hidden' },
     ])
   })

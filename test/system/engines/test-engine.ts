@@ -9,6 +9,10 @@ import { isolationSuite } from './isolation.ts'
 import { keyboardSuite } from './keyboard.ts'
 import { layoutShiftSuite } from './layout-shift.ts'
 import { loaderSuite } from './loader.ts'
+import { routersSuite } from './routers.ts'
+import { frameThemesSuite, pageStylesSuite } from './page-styles.ts'
+import { longPricesSuite } from './long-prices.ts'
+import { pageChangesSuite, serversSuite } from './page-changes.ts'
 import { picturesSuite } from './pictures.ts'
 import { referrersSuite } from './referrers.ts'
 import { studioSuite } from './studio.ts'
@@ -26,6 +30,12 @@ const SUITES = [
   keyboardSuite,
   layoutShiftSuite,
   loaderSuite,
+  longPricesSuite,
+  pageChangesSuite,
+  pageStylesSuite,
+  frameThemesSuite,
+  serversSuite,
+  routersSuite,
   picturesSuite,
   referrersSuite,
   studioSuite,

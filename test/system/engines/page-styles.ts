@@ -1,0 +1,170 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type PageServer, startPageServer, toHtmlResponse } from '../../helpers/page-server.ts'
+import { loadPictures } from '../../helpers/pictures.ts'
+import { useServer } from '../use-server.ts'
+import type { EnginePage } from './engine.ts'
+import { toPlaceholder, useLoaderPages, listProducts } from './loader-pages.ts'
+import { defineSuite, run, waitUntil } from './use-engine.ts'
+
+const server = useServer()
+let publisher: PageServer
+beforeAll(async () => {
+  publisher = await startPageServer()
+})
+afterAll(() => publisher.close())
+
+const LIGHT = 'rgb(250, 248, 244)'
+const DARK = 'rgb(27, 26, 24)'
+
+/** Rules of a page that has the scheme, and the surface of a widget with `theme=auto` in it. The reader's system is light. */
+const SCHEMES = [
+  ['page without a scheme', '', LIGHT],
+  ['dark page', ':root { color-scheme: dark }', DARK],
+  ['light page', ':root { color-scheme: light }', LIGHT],
+  ['page with both schemes', ':root { color-scheme: light dark }', LIGHT],
+  ['dark part of a page', 'main { color-scheme: dark }', DARK],
+  ['light part of a dark page', ':root { color-scheme: dark } main { color-scheme: light }', LIGHT],
+  ['dark page with a dark background, without a scheme', 'body { background: #111; color: #eee }', LIGHT],
+] as const
+
+const readStyle = (selector: string, property: string): string =>
+  `getComputedStyle(root.querySelector('${selector}')).${property}`
+
+export const pageStylesSuite = defineSuite('widgets in the styles of a page', (engine) => {
+  const openArticle = async (path: string, css: string): Promise<EnginePage> => {
+    const { origin, pathname } = new URL(server.addresses.box)
+    const box = `${origin}${pathname.replace('/embeds/', '/fragments/')}`
+    const fragment = await (
+      await fetch(path.startsWith('?') ? `${box}${path}` : box.replace(/where-to-buy.*/, path))
+    ).text()
+    publisher.responses.set(
+      '/',
+      toHtmlResponse(
+        `<!doctype html><html lang="en"><head><title>Article</title><style>${css}</style></head><body><main style="display:block;width:700px"><p id="above">Above</p>${fragment}<p id="below">Below</p></main></body></html>`,
+      ),
+    )
+    const page = await engine.open()
+    await page.goto(`${publisher.origin}/`)
+    await loadPictures(page)
+    await run(page, 'root = document.querySelector(".vitrine-host")?.shadowRoot ?? document')
+    return page
+  }
+  const PICKS = 'picks/09520001001024,09520001001017'
+
+  test.each(
+    ['none', 'shadow'].flatMap((isolate) =>
+      SCHEMES.map(([title, css, surface]) => ({ isolate, title, css, surface })),
+    ),
+  )('isolate=$isolate, theme=auto in a $title - has its colours', async ({ isolate, css, surface }) => {
+    const page = await openArticle(`?isolate=${isolate}`, css)
+    expect(await page.evaluate(readStyle('.vitrine', 'backgroundColor'))).toBe(surface)
+  })
+
+  test.each([
+    ['light', LIGHT],
+    ['dark', DARK],
+  ])('theme=%s - is the same in light and dark pages', async (theme, surface) => {
+    for (const scheme of ['light', 'dark']) {
+      const page = await openArticle(`?theme=${theme}`, `:root { color-scheme: ${scheme} }`)
+      expect(await page.evaluate(readStyle('.vitrine', 'backgroundColor'))).toBe(surface)
+    }
+  })
+
+  test.each(['none', 'shadow'])(
+    'isolate=%s - there is space below, which any rule of the page replaces',
+    async (isolate) => {
+      const readSpace = `document.querySelector('#below').getBoundingClientRect().top - root.querySelector('.vitrine').getBoundingClientRect().bottom`
+      const article = await openArticle(`?isolate=${isolate}`, 'p { margin: 0 0 1em }')
+      expect(await article.evaluate(readSpace)).toBe(24)
+      for (const rule of [
+        'div, section { margin: 0 0 10px }',
+        '.vitrine-host, .vitrine { margin: 0 0 10px }',
+      ]) {
+        const page = await openArticle(`?isolate=${isolate}`, `p { margin: 0 } ${rule}`)
+        expect(await page.evaluate(readSpace)).toBe(10)
+      }
+    },
+  )
+
+  test.each([
+    ['table of a box', '?layout=table'],
+    ['table of a round-up', `${PICKS}?layout=table`],
+  ])('%s, page with separate borders - keeps its lines and its edges', async (_title, path) => {
+    const page = await openArticle(
+      path,
+      'table { border-collapse: separate; border-spacing: 4px; border-width: 1px 0 0 1px } td, th { border: 1px solid red }',
+    )
+    expect(await page.evaluate(readStyle('table', 'borderCollapse'))).toBe('collapse')
+    const lines = await page.evaluate<string[]>(
+      `[...root.querySelectorAll('tbody tr')].map((row) => getComputedStyle(row).borderTopWidth + ' ' + getComputedStyle(row).borderTopStyle)`,
+    )
+    expect(new Set(lines)).toEqual(new Set(['1px solid']))
+    const [table, title] = await page.evaluate<number[]>(
+      `['table', '.vitrine-table th, .vitrine-table td'].map((part) => Math.round(root.querySelector(part).getBoundingClientRect().left))`,
+    )
+    expect(title).toBe(table)
+  })
+
+  test('spacing and small capitals of the page - end at the widget, those for the widget do not', async () => {
+    const css = `* { letter-spacing: 3px; word-spacing: 5px } bdi, p, span { font-variant: small-caps }`
+    const properties = ['letterSpacing', 'wordSpacing', 'fontVariantCaps'] as const
+    const readAll = async (page: EnginePage, selector: string): Promise<string[]> =>
+      Promise.all(properties.map((property) => page.evaluate<string>(readStyle(selector, property))))
+    const page = await openArticle('?', css)
+    for (const selector of ['.vitrine-title', '.vitrine-merchant bdi', '.vitrine-price bdi', '.vitrine-note'])
+      expect((await readAll(page, selector)).map((value) => value.replace(/^0px$/, 'normal'))).toEqual([
+        'normal',
+        'normal',
+        'normal',
+      ])
+    const own = await openArticle('?', `${css} .vitrine-title { letter-spacing: 1px }`)
+    expect(await own.evaluate(readStyle('.vitrine-title', 'letterSpacing'))).toBe('1px')
+  })
+
+  test('pictures - are not blended with what is behind them, which a forced dark mode darkens', async () => {
+    const page = await openArticle('?', '')
+    const modes = await page.evaluate<string[]>(
+      `[...root.querySelectorAll('.vitrine *')].map((element) => getComputedStyle(element).mixBlendMode)`,
+    )
+    expect(new Set(modes)).toEqual(new Set(['normal']))
+  })
+})
+
+export const frameThemesSuite = defineSuite('loader, theme of the page', (engine) => {
+  const pages = useLoaderPages(engine)
+  const readTheme = '(new URL(document.querySelector("iframe").src)).searchParams.get("theme")'
+  const readScheme = 'getComputedStyle(document.querySelector("iframe")).colorScheme'
+
+  test.each(SCHEMES)('%s - the frame has its colours', async (_title, css, surface) => {
+    const page = await pages.open(`<style>${css}</style><main>${toPlaceholder('1')}</main>`)
+    await expect.poll(() => listProducts(page)).toEqual(['1'])
+    expect(await page.evaluate(readTheme)).toBe(surface === DARK ? 'dark' : null)
+    expect(await page.evaluate(readScheme)).toBe(surface === DARK ? 'dark' : 'light')
+  })
+
+  test.each(['light', 'dark'])('data-theme="%s" - whatever the page is', async (theme) => {
+    const page = await pages.open(
+      `<style>:root { color-scheme: ${theme === 'dark' ? 'light' : 'dark'} }</style>${toPlaceholder('1', `data-theme="${theme}"`)}`,
+    )
+    await expect.poll(() => listProducts(page)).toEqual(['1'])
+    expect(await page.evaluate(readTheme)).toBe(theme)
+  })
+
+  test('page with a switch for its theme - the frame follows it', async () => {
+    const page = await pages.open(
+      `<style>.dark { color-scheme: dark }</style><main><section>${toPlaceholder('1')}</section></main>`,
+    )
+    await expect.poll(() => listProducts(page)).toEqual(['1'])
+    await run(page, 'document.documentElement.className = "dark"')
+    await waitUntil(page, `${readTheme} === 'dark'`)
+    await expect.poll(() => listProducts(page)).toEqual(['1'])
+    await run(
+      page,
+      'document.documentElement.className = ""; document.querySelector("main").style.colorScheme = "dark"',
+    )
+    await page.evaluate('new Promise(requestAnimationFrame)')
+    expect(await page.evaluate(readTheme)).toBe('dark')
+    await run(page, 'document.querySelector("main").style.colorScheme = "light"')
+    await waitUntil(page, `${readTheme} === null`)
+  })
+})
