@@ -85,19 +85,29 @@ async function bundle(source) {
       minify: true,
       write: false,
       format: 'iife',
-      // Do not rewrite style sheets for older browsers.
+      // Style sheets are not rewritten for older browsers, but optimizers of pages remove nested rules.
       target: source.endsWith('.css') ? 'esnext' : 'es2020',
+      supported: { nesting: false },
       charset: 'utf8',
       legalComments: 'none',
       logLevel: 'silent',
     })
-    return Buffer.from(result.outputFiles[0].contents)
+    const { text } = result.outputFiles[0]
+    return Buffer.from(source.endsWith('.css') ? shortenPrivateNames(text) : text)
   } catch (error) {
     const problems = (error.errors ?? []).map(
       ({ text, location }) => `  ${location ? `${location.file}:${location.line}: ` : ''}${text}`,
     )
     throw new Error(`${source} does not build:\n${problems.join('\n') || error.message}`, { cause: error })
   }
+}
+
+/** Shorten the names of private custom properties, `--_size: 1em` to `--_3:1em`, as a bundler does with variables of scripts. */
+function shortenPrivateNames(css) {
+  const names = [...new Set(css.match(/--_[\w-]+/g))]
+  return css.replace(/(--_[\w-]+)(: ?)?/g, (_, name, colon) => {
+    return `--_${names.indexOf(name).toString(36)}${colon ? ':' : ''}`
+  })
 }
 
 async function removeOld(current) {

@@ -235,27 +235,24 @@ const PICKS_MEASURES: Readonly<Record<PicksLayout, readonly PicksMeasure[]>> = {
   rank: [
     NARROW_PICK,
     { ...NARROW_PICK, minWidthPx: 340, basePx: 194, productPx: 288, barePx: 250 },
-    { ...NARROW_PICK, minWidthPx: 420, basePx: 166, productPx: 260, barePx: 238 },
-    { ...NARROW_PICK, minWidthPx: 560, basePx: 128, productPx: 238, barePx: 238 },
-    { ...WIDE_RANK, minWidthPx: WIDE_ROW_PX, productPx: 192, barePx: 170 },
-    { ...WIDE_RANK, minWidthPx: 640, productPx: 174, barePx: 166 },
-    { ...WIDE_RANK, minWidthPx: SIDE_BY_SIDE_PX, productPx: 144, barePx: 144 },
+    { ...NARROW_PICK, minWidthPx: 420, basePx: 170, productPx: 268, barePx: 242 },
+    { ...WIDE_RANK, minWidthPx: 560, productPx: 248, barePx: 230 },
+    { ...WIDE_RANK, minWidthPx: 704, productPx: 174, barePx: 166 },
+    { ...WIDE_RANK, minWidthPx: SIDE_BY_SIDE_PX, productPx: 164, barePx: 144 },
   ],
   table: [
-    { ...NARROW_PICK, productPx: 211, barePx: 192 },
-    { ...NARROW_PICK, minWidthPx: 340, basePx: 190, productPx: 171, barePx: 158 },
-    { ...NARROW_PICK, minWidthPx: 420, basePx: 164, productPx: 160, barePx: 158 },
-    { ...NARROW_PICK, minWidthPx: 560, basePx: 128, productPx: 150, barePx: 140 },
+    { ...NARROW_PICK, productPx: 216, barePx: 192 },
+    { ...NARROW_PICK, minWidthPx: 340, basePx: 190, productPx: 200, barePx: 186 },
+    { ...NARROW_PICK, minWidthPx: 420, basePx: 164, productPx: 190, barePx: 175 },
     // Price and button are higher than label, fold and title.
-    { ...NARROW_PICK, minWidthPx: 600, basePx: 164, productPx: 53, barePx: 53, minPx: 98 },
+    { ...NARROW_PICK, minWidthPx: 600, basePx: 170, productPx: 53, barePx: 53, minPx: 98 },
   ],
   row: [
-    { ...ROW, minWidthPx: 0, basePx: 208, productPx: 162, barePx: 154 },
+    { ...ROW, minWidthPx: 0, basePx: 208, productPx: 162, barePx: 124 },
     { ...ROW, minWidthPx: 340, basePx: 194, productPx: 138, barePx: 120 },
     { ...ROW, minWidthPx: 420, basePx: 164, productPx: 124, barePx: 119 },
     { ...ROW, minWidthPx: 560, basePx: 126, productPx: 118, barePx: 101 },
-    { ...ROW, minWidthPx: 640, basePx: 126, productPx: 101, barePx: 99 },
-    { ...ROW, minWidthPx: SIDE_BY_SIDE_PX, basePx: 128, productPx: 82, barePx: 82 },
+    { ...ROW, minWidthPx: 640, basePx: 128, productPx: 101, barePx: 99 },
   ],
 }
 

@@ -56,7 +56,7 @@ export const OPTION_LIST: readonly OptionDefinition[] = [
     control: THEMES,
     isUnusedInSentence: true,
     defaultText: '`auto`',
-    description: 'colour scheme; `auto` follows the preference of the reader’s system',
+    description: 'colour scheme; `auto` is dark where the page is (its CSS has `color-scheme: dark`), else light',
     example: 'theme=dark',
   },
   {

@@ -143,7 +143,7 @@ export function toPicksView(
     notices: toNoticesView(
       {
         checkedAtMs: findProductTimes(shown, viewContext).checkedAtMs ?? viewContext.nowMs,
-        order: [texts.boxOrder],
+        order: shown.some(({ offerCount }) => offerCount > 1) ? [texts.boxOrder] : [],
         offers,
       },
       localization,

@@ -10,7 +10,7 @@ import { isInStock } from '../offers/ranking.ts'
 import { computeDiscountPercent, isOnSale } from '../offers/sale.ts'
 import { foldCase } from '../offers/text.ts'
 import { createSubSlot } from '../lib/sub-template.ts'
-import { formatDiscount, formatPrice, formatTime } from './format.ts'
+import { formatDiscount, formatShownPrice, formatTime } from './format.ts'
 import {
   type AvailabilityKey,
   type Localization,
@@ -117,7 +117,10 @@ export function toOfferView(
   const { messages, texts } = localization
   const shop = viewContext.shops.find(offer.merchant)
   const merchant = viewContext.shops.toShownName(offer.merchant)
-  const price = isPriced ? toPriceView(offer, evidence, localization) : null
+  const availability = toAvailabilityView(offer, texts)
+  // What cannot be bought has no reduction.
+  const isReduced = isOnSale(offer) && availability.kind !== 'out'
+  const price = isPriced ? toPriceView(offer, { evidence, isReduced }, localization) : null
   const id = computeOfferId(offer)
   const redirectPath = `${gtin}/${id}${createSubSlot('?sub=')}`
   const { countedBaseUrl } = viewContext
@@ -138,7 +141,7 @@ export function toOfferView(
     price,
     /** Shown instead of a price that is too old or whose sale has ended. */
     seePrice: texts.seePrice,
-    availability: toAvailabilityView(offer, texts),
+    availability,
     /** The accessible name of the link, with shop and price. */
     linkLabel:
       price === null
@@ -159,11 +162,18 @@ function toLogoView(merchant: string, shop: Shop | undefined, publicUrl: string)
 }
 
 /** Build a price, with hints that tell it from the former price for users of screen readers. */
-function toPriceView(offer: Offer, evidence: Evidence, { texts, locale }: Localization) {
-  const oldPrice = isOnSale(offer) ? offer.oldPrice : null
+function toPriceView(
+  offer: Offer,
+  { evidence, isReduced }: Readonly<{ evidence: Evidence; isReduced: boolean }>,
+  { texts, locale }: Localization,
+) {
+  const oldPrice = isReduced ? offer.oldPrice : null
   const percent = oldPrice === null ? 0 : computeDiscountPercent(offer.price, oldPrice)
+  const { text, digits } = formatShownPrice(offer.price, offer.currency, locale)
   return {
-    price: formatPrice(offer.price, offer.currency, locale),
+    price: text,
+    /** How long the number is; `null`: as usual. */
+    digits,
     /** Values for JSON: the amounts are the decimal texts of the catalog. */
     exact: {
       amount: offer.price,
@@ -174,7 +184,7 @@ function toPriceView(offer: Offer, evidence: Evidence, { texts, locale }: Locali
     },
     priceHint: texts.priceNow,
     /** `null` when not on sale. */
-    oldPrice: oldPrice === null ? null : formatPrice(oldPrice, offer.currency, locale),
+    oldPrice: oldPrice === null ? null : formatShownPrice(oldPrice, offer.currency, locale).text,
     oldPriceHint: evidence === 'observed' ? texts.observedPrice : texts.formerPrice,
     /** Such as `−20%`; `null` when not on sale or below one per cent. */
     discount: percent > 0 ? formatDiscount(percent, locale) : null,

@@ -171,11 +171,12 @@ function toSchema(
   return toSchemaOrgProduct(product, layout === 'inline' ? priced.slice(0, 1) : priced)
 }
 
-/** Say how the offers are ordered. When all are in stock, this is said once and not at each offer. */
-function listOrder(offers: readonly Offer[], { texts }: Localization): readonly string[] {
-  return offers.length > 1 && offers.every((offer) => isInStock(offer))
-    ? [texts.allInStock, texts.gridOrder.price]
-    : [texts.boxOrder]
+/** Say how several offers are ordered. When all are in stock, this is said once and not at each offer. */
+export function listOrder(offers: readonly Offer[], { texts }: Localization): readonly string[] {
+  if (offers.length < 2) return []
+  const inStock = offers.filter((offer) => isInStock(offer)).length
+  if (inStock === 0) return [texts.gridOrder.price]
+  return inStock === offers.length ? [texts.allInStock, texts.gridOrder.price] : [texts.boxOrder]
 }
 
 /** `standInTitle`: the title of a stand-in; `null` for the product itself. */

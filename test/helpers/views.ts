@@ -59,6 +59,7 @@ export function makeOffer(changes: Partial<OfferView> = {}): OfferView {
     href: 'https://shop.example/a?id=1&ref=x',
     price: {
       price: '€12.99',
+      digits: null,
       exact: { amount: '12.99', oldAmount: null, currency: 'EUR', evidence: 'shop', discountPercent: 0 },
       priceHint: 'now',
       oldPrice: null,
@@ -78,6 +79,7 @@ export function makeOffer(changes: Partial<OfferView> = {}): OfferView {
 /** The price of an offer on sale. */
 export const SALE_PRICE: NonNullable<OfferView['price']> = {
   price: '€12.99',
+  digits: null,
   exact: { amount: '12.99', oldAmount: '15.99', currency: 'EUR', evidence: 'shop', discountPercent: 19 },
   priceHint: 'now',
   oldPrice: '€15.99',

@@ -149,6 +149,7 @@ describe('view of a grid', () => {
             discountPercent: 50,
           },
           price: '€49.90',
+          digits: null,
           priceHint: 'now',
           oldPrice: '€99.80',
           oldPriceHint: 'Shop’s former price',

@@ -5,6 +5,7 @@ import {
   formatCount,
   formatDiscount,
   formatPrice,
+  formatShownPrice,
   formatSince,
   formatTime,
   formatWalkTime,
@@ -129,5 +130,22 @@ describe('count', () => {
     [1_236, 'de', '1.236'],
   ])('%i in %s - %s', (count, locale, shown) => {
     expect(formatCount(count, locale)).toBe(shown)
+  })
+})
+
+describe('shown price', () => {
+  test.each([
+    ['1299.00', 'EUR', 'en', '€1,299.00', null],
+    ['1299.00', 'EUR', 'de', '1.299,00\u00a0€', null],
+    // The space before the currency can be a line break, those within the number cannot.
+    ['27995', 'SEK', 'sv', '27\u00a0995,00 kr', 9],
+    ['32490000', 'IDR', 'en', 'IDR 32,490,000', 12],
+    ['12499900', 'COP', 'es', '12.499.900 COP', 12],
+    ['1234.567', 'KWD', 'en', 'KWD 1,234.567', 9],
+    ['123456789012.99', 'EUR', 'de', '123.456.789.012,99 €', 18],
+    ['999999999999.99', 'INR', 'en', '₹999,999,999,999.99', 18],
+    ['123456789012345.99', 'EUR', 'en', '€123,456,789,012,345.99', 24],
+  ])('%s %s in %s - is %j, with room for %s characters', (price, currency, locale, text, digits) => {
+    expect(formatShownPrice(price, currency, locale)).toEqual({ text, digits })
   })
 })

@@ -200,7 +200,8 @@ describe('view of a box', () => {
       picture: { src: images[0], srcset: null, sizes: null },
       lowestLabel: 'Lowest listed price',
       schema: null,
-      notices: { terms: ['In stock first, then by price', 'Shipping not included'] },
+      // One offer has no order.
+      notices: { terms: ['Shipping not included'] },
     })
     expect(view([makePricedOffer('a', '1')], '', { brand: 'Other', images: [] })).toMatchObject({
       brand: 'Other',
@@ -228,6 +229,20 @@ describe('view of a box', () => {
     expect(view(mixed).notices.terms).toEqual(['In stock first, then by price', 'Shipping not included'])
   })
 
+  test('no shop in stock - the order is that of the prices', () => {
+    const out = ['a', 'b'].map((shop) => makePricedOffer(shop, '1', { availability: 'out_of_stock' }))
+    expect(view(out).notices.terms).toEqual(['Lowest price first', 'Shipping not included'])
+  })
+
+  test.each(['out_of_stock', 'discontinued'] as const)(
+    '%s - no former price and no reduction',
+    (availability) => {
+      const offer = makePricedOffer('a', '7.5', { oldPrice: '10', availability })
+      const price = { oldPrice: null, discount: null, exact: { oldAmount: null, discountPercent: 0 } }
+      expect(view([offer]).offers).toMatchObject([{ availability: { kind: 'out' }, price }])
+    },
+  )
+
   test('heading=Our pick - replaces the heading, also in the accessible name', () => {
     expect(view([makePricedOffer('a', '1')], 'heading=Our%20pick')).toMatchObject({
       header: { heading: 'Our pick' },
@@ -248,6 +263,7 @@ describe('view of a box', () => {
         price: {
           exact: { amount: '7.5', oldAmount: '10', currency: 'EUR', evidence: 'shop', discountPercent: 25 },
           price: '€7.50',
+          digits: null,
           priceHint: 'now',
           oldPrice: '€10.00',
           oldPriceHint: 'Shop’s former price',

@@ -57,3 +57,58 @@ export const CHECK_OVERFLOW = `(() => {
 
 /** Expression that lists only the problems. */
 export const FIND_OVERFLOW = `${CHECK_OVERFLOW}.problems`
+
+/**
+ * Expression that lists the numbers of prices that have a line break, and the words that have one though they fit into a line.
+ * Words may be hyphenated, so switch that off before.
+ */
+export const FIND_TORN_TEXT = `(() => {
+  const problems = []
+  const range = document.createRange()
+  const countLines = (node, { index, 0: text }) => {
+    range.setStart(node, index)
+    range.setEnd(node, index + text.length)
+    const tops = []
+    for (const { top, width, height } of range.getClientRects())
+      if (width > 0.5 && tops.every((other) => Math.abs(other - top) > height * 0.6)) tops.push(top)
+    return tops.length
+  }
+  const measureWord = (element, text) => {
+    const probe = Object.assign(document.createElement('i'), { textContent: text })
+    probe.style.cssText = 'position: absolute !important; visibility: hidden; --_wrap: nowrap; white-space: nowrap !important'
+    element.append(probe)
+    const { width } = probe.getBoundingClientRect()
+    probe.remove()
+    return width
+  }
+  // A text with a column of its own, else its row, in which the other parts give way.
+  const findColumn = (element, widget) => {
+    const own = element.closest('.vitrine-name, .vitrine-title, .vitrine-brand, .vitrine-label, .vitrine-seller')
+    let column = own ?? element
+    while (column !== widget && (column.clientWidth === 0 || !(column === own ||
+      column.matches('.vitrine-offer, .vitrine-button, .vitrine-lines a, .vitrine-card, .vitrine-body, .vitrine-pick, .vitrine-head, td, th'))))
+      column = column.parentElement
+    return column
+  }
+  for (const ground of document.querySelectorAll('.ground')) {
+    const widget = ground.querySelector('.vitrine')
+    const texts = document.createTreeWalker(widget, NodeFilter.SHOW_TEXT)
+    for (let node = texts.nextNode(); node; node = texts.nextNode()) {
+      const element = node.parentElement
+      const isHidden = element.closest('thead, .vitrine-sr-only, .vitrine-go-text, .vitrine-lines a > :last-child')
+      if (element.getClientRects().length === 0 || (isHidden && getComputedStyle(isHidden).position === 'absolute')) continue
+      const where = ' in ' + ground.id + ', ' + element.closest('[class]').className
+      if (element.closest('.vitrine-price, .vitrine-was, .vitrine-lines'))
+        for (const match of node.data.matchAll(/\\p{Nd}[\\p{Nd}.,'’٬٫\\u00a0\\u202f]*\\p{Nd}/gu))
+          if (countLines(node, match) > 1) problems.push('the number ' + match[0] + where)
+      for (const match of node.data.matchAll(/[^\\s-]{3,}/gu)) {
+        if (/[\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}]/u.test(match[0]) || countLines(node, match) < 2) continue
+        const column = findColumn(element, widget)
+        const { paddingLeft, paddingRight } = getComputedStyle(column)
+        const columnPx = column.clientWidth - Number.parseFloat(paddingLeft) - Number.parseFloat(paddingRight)
+        if (measureWord(element, match[0]) < columnPx * 0.98) problems.push('the word ' + match[0] + where)
+      }
+    }
+  }
+  return problems
+})()`
