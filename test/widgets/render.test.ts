@@ -211,6 +211,29 @@ describe('box', () => {
     expect(quiet).not.toContain('vitrine-note')
   })
 
+  test('header and notices without a style sheet - dots separate their parts', () => {
+    const notices = { ...NOTICES, formerPrice: { price: 'Price', text: 'Shop’s former price' } }
+    const paragraphs = findAll(renderer.renderBox(makeBox({ notices })), 'p').map(getText)
+    expect(paragraphs[0]).toBe(
+      'Where to buy\u00A0· We may earn a commission when you buy through these links.',
+    )
+    expect(paragraphs.at(-1)).toBe(
+      'In stock first, then by price\u00A0· Shipping not included\u00A0· Price\u00A0= Shop’s former price\u00A0· Prices checked on 21 Nov 2026, 05:12 UTC\u00A0· Not all shops are compared',
+    )
+  })
+
+  test.each([
+    ['without a disclosure', makeHeader({ disclosure: null }), 'Where to buy'],
+    [
+      'without a heading',
+      makeHeader({ head: 'none' }),
+      'We may earn a commission when you buy through these links.',
+    ],
+  ])('header %s - has no dot', (_case, header, text) => {
+    const [first] = findAll(renderer.renderBox(makeBox({ header })), 'p')
+    expect(first && getText(first)).toBe(text)
+  })
+
   test('picture - sized, lazy, without referrer; without one, a placeholder', () => {
     const [image] = findAll(renderer.renderBox(makeBox()), 'img')
     const names = ['alt', 'width', 'height', 'loading', 'decoding', 'referrerpolicy']
