@@ -118,12 +118,40 @@ export function formatCount(count: number, locale: string): string {
  * write: UTC, CET or EST; in place of an offset such as GMT+1, words such as "Central European Time".
  */
 export function formatTime(timeMs: number, locale: string, timeZone = 'UTC'): string {
-  const { short, long } = timeFormats.memo(`${locale} ${timeZone}`)
-  const isOffset = short
-    .formatToParts(timeMs)
-    .some(({ type, value }) => type === 'timeZoneName' && /\p{Nd}/u.test(value))
-  return (isOffset ? long : short).format(timeMs)
+  return joinParts(listTimeParts(timeMs, locale, timeZone))
 }
+
+const DATE_PARTS: ReadonlySet<string> = new Set(['year', 'month', 'day'])
+
+/** Format a time as `formatTime` does, for narrow boxes: a line can end between date and time, but not within them. */
+export function formatShownTime(timeMs: number, locale: string, timeZone: string): string {
+  const parts = listTimeParts(timeMs, locale, timeZone)
+  const isOfDate = (index: number): boolean => DATE_PARTS.has(parts[index]?.type ?? '')
+  const gap = parts.findIndex(
+    ({ type }, index) => type === 'literal' && isOfDate(index - 1) !== isOfDate(index + 1),
+  )
+  const [start, ...end] = parts[gap]?.value.split(' ') ?? []
+  if (start === undefined || end.length === 0) return keepOnOneLine(joinParts(parts))
+  const date = joinParts(parts.slice(0, gap)) + start
+  const time = end.join(' ') + joinParts(parts.slice(gap + 1))
+  return `${keepOnOneLine(date)} ${keepOnOneLine(time)}`
+}
+
+/** Join the words of a text, unless a line of a narrow box is too short for it. */
+function keepOnOneLine(text: string): string {
+  return text.length <= 32 ? text.replaceAll(' ', '\u00A0') : text
+}
+
+function listTimeParts(timeMs: number, locale: string, timeZone: string): readonly Intl.DateTimeFormatPart[] {
+  const { short, long } = timeFormats.memo(`${locale} ${timeZone}`)
+  const parts = short.formatToParts(timeMs)
+  const isOffset = parts.some(({ type, value }) => type === 'timeZoneName' && /\p{Nd}/u.test(value))
+  return isOffset ? long.formatToParts(timeMs) : parts
+}
+
+/** The narrow space before AM and PM becomes a normal one, as in `Intl.DateTimeFormat.format`. */
+const joinParts = (parts: readonly Intl.DateTimeFormatPart[]): string =>
+  parts.map(({ value }) => value.replaceAll('\u202F', ' ')).join('')
 
 /** Shown to operators instead of a time in the future. */
 export const TIME_UNKNOWN = 'time unknown: the clock was wrong'

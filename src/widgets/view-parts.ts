@@ -10,7 +10,7 @@ import { isInStock } from '../offers/ranking.ts'
 import { computeDiscountPercent, isOnSale } from '../offers/sale.ts'
 import { foldCase } from '../offers/text.ts'
 import { createSubSlot } from '../lib/sub-template.ts'
-import { formatDiscount, formatShownPrice, formatTime } from './format.ts'
+import { formatDiscount, formatShownPrice, formatShownTime } from './format.ts'
 import {
   type AvailabilityKey,
   type Localization,
@@ -220,11 +220,6 @@ function toAvailabilityView(
   return { text: availability[key], kind: isOut ? 'out' : 'other' }
 }
 
-/** Join the words of a text, unless a line of a narrow box is too short for it. */
-function keepOnOneLine(text: string): string {
-  return text.length <= 32 ? text.replaceAll(' ', '\u00A0') : text
-}
-
 /** `checkedAtMs`: of the oldest price. `order`: texts about the order of the offers. */
 type NoticeDetails = Readonly<{
   checkedAtMs: number
@@ -246,7 +241,7 @@ export function toNoticesView(
       : {
           ...messages.pricesChecked,
           iso: new Date(checkedAtMs).toISOString(),
-          time: keepOnOneLine(formatTime(checkedAtMs, locale, timeZone)),
+          time: formatShownTime(checkedAtMs, locale, timeZone),
         },
     terms: [...order, texts.shippingNotIncluded],
     /** What a struck price is; `null` without any. */

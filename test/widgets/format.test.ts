@@ -7,6 +7,7 @@ import {
   formatPrice,
   formatShownPrice,
   formatSince,
+  formatShownTime,
   formatTime,
   formatWalkTime,
   formatPastTime,
@@ -93,6 +94,33 @@ describe('time', () => {
     ['de', '2. Jan. 2026, 23:05 UTC'],
   ])('%s - absolute, in UTC, to the minute', (locale, shown) => {
     expect(toPlain(formatTime(timeMs, locale))).toBe(shown)
+  })
+
+  test.each([
+    ['ar', '2\u00A0يناير\u00A02026، 11:05\u00A0م\u00A0UTC'],
+    ['cs', '2.\u00A01.\u00A02026 23:05\u00A0UTC'],
+    ['da', '2.\u00A0jan.\u00A02026, 23.05\u00A0UTC'],
+    ['de', '2.\u00A0Jan.\u00A02026, 23:05\u00A0UTC'],
+    ['en', 'Jan\u00A02,\u00A02026, 11:05\u00A0PM\u00A0UTC'],
+    ['es', '2\u00A0ene\u00A02026, 23:05\u00A0UTC'],
+    ['fi', '2.1.2026 klo\u00A023.05\u00A0UTC'],
+    ['fr', '2\u00A0janv.\u00A02026, 23:05\u00A0UTC'],
+    ['it', '2\u00A0gen\u00A02026, 23:05\u00A0UTC'],
+    ['ja', '2026年1月2日 23:05\u00A0UTC'],
+    ['nb', '2.\u00A0jan.\u00A02026, 23:05\u00A0UTC'],
+    ['nl', '2\u00A0jan\u00A02026, 23:05\u00A0UTC'],
+    ['pl', '2\u00A0sty\u00A02026, 23:05\u00A0UTC'],
+    ['pt', '2\u00A0de\u00A0jan.\u00A0de\u00A02026, 23:05\u00A0UTC'],
+    ['sv', '2\u00A0jan.\u00A02026 23:05\u00A0UTC'],
+  ])('%s, in a widget - one line break, between date and time', (locale, shown) => {
+    expect(formatShownTime(timeMs, locale, 'UTC')).toBe(shown)
+    expect(toPlain(shown)).toBe(toPlain(formatTime(timeMs, locale)))
+  })
+
+  test('in a widget, with a long name of the zone - the time has line breaks, too', () => {
+    expect(formatShownTime(timeMs, 'en', 'Australia/Eucla')).toMatch(
+      /^Jan\u00A03,\u00A02026, \d+:\d\d AM Australian Central Western Standard Time$/,
+    )
   })
 
   test('midnight in UTC - is the next day', () => {
