@@ -38,7 +38,7 @@ describe('feed of deals', () => {
       title: 'Deals – Test magazine',
     })
     expect(entries.map(({ title }) => title)).toEqual(['Lumen Arc – Kopje', 'Kvist – Kopje'])
-    expect(entries[0]?.['content']).toContain('<b>€50.00</b> <s>€100.00</s> −50% at Kopje')
+    expect(entries[0]?.['content']).toContain('<b>€50.00</b> <s>€100.00</s> −50% at\u00A0Kopje')
     const again = await fetchPath(harness, FEED, { 'If-None-Match': headers['etag'] ?? '' })
     expect(again.status).toBe(304)
   })

@@ -160,7 +160,7 @@ export function makeDeal(changes: Partial<DealView> = {}): DealView {
     merchant: 'Kopje',
     logo: { url: null, initial: 'K' },
     terms: null,
-    merchantText: 'at Kopje',
+    merchantText: 'at\u00A0Kopje',
     href: 'https://shop.example/a?id=1&ref=x',
     price: SALE_PRICE,
     seePrice: 'See price at shop',

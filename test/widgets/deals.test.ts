@@ -138,7 +138,7 @@ describe('view of a grid', () => {
         merchant: 'Kopje',
         logo: { url: null, initial: 'K' },
         terms: null,
-        merchantText: 'at Kopje',
+        merchantText: 'at\u00A0Kopje',
         href: 'https://links.example/c?shop=Kopje',
         price: {
           exact: {

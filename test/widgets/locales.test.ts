@@ -72,6 +72,12 @@ describe('languages', () => {
     expect(getLocalization(tag).dir).toBe(/\p{Script=Arabic}/u.test(getTexts(tag).boxHeading) ? 'rtl' : 'ltr')
   })
 
+  test.each(LANGUAGE_TAGS)('%s - no line of a card ends with a preposition', (tag) => {
+    const words = getTexts(tag).atMerchant.split(' ').slice(0, -1)
+    // Words that may stand alone on a line: "Shop:", or a preposition with its noun.
+    expect(words.filter((word) => !/[:：]$|\u00A0/u.test(word))).toEqual([])
+  })
+
   test.each(LANGUAGE_TAGS)('%s - messages insert names unchanged, in one pass', (tag) => {
     const { messages } = getLocalization(tag)
     const merchant = 'A & B {price} $& {merchant}'

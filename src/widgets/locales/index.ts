@@ -48,6 +48,7 @@ export type LocaleTexts = Readonly<{
   moreVariants: PluralTexts
   /** Before another product that stands in for one that no shop sells: `{title}` of the stand-in. */
   standIn: string
+  /** `\u00A0` keeps a preposition with the next word. */
   atMerchant: string
   /** When the prices were checked, with `{time}`: a date and a time of day. */
   pricesChecked: string
