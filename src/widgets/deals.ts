@@ -104,7 +104,7 @@ function toDealView(
     title,
     brand: findShownBrand(deal),
     picture: toPictureView(imageUrl, layout === 'list' ? 96 : 240, viewContext),
-    merchantText: localization.messages.formatAtMerchant({ merchant: offerView.merchant }),
+    merchantParts: localization.messages.splitAtMerchant({ merchant: offerView.merchant }),
   }
 }
 

@@ -10,6 +10,7 @@ import type {
   ShownJson,
   WhereToBuyJson,
 } from './json-types.ts'
+import { joinTextParts } from './locales/index.ts'
 import { listNotices } from './view-parts.ts'
 import type { BoxView, DealView, GridView, OfferView, PicksView } from './view-models.ts'
 
@@ -25,7 +26,7 @@ export function toBoxJson(view: BoxView, reason: string | null): WhereToBuyJson 
     ...toShownJson(view, reason),
     product: toProductJson(view),
     standIn: view.standIn,
-    sentence: view.sentence || null,
+    sentence: joinTextParts(view.sentence) || null,
     offers: view.offers.map((offer) => toOfferJson(offer, lowestLabel)),
     moreOffers: more.map((offer) => toOfferJson(offer, lowestLabel)),
     moreOffersLabel: more.length === 0 ? null : view.moreLabel,
@@ -36,7 +37,7 @@ export function toBoxJson(view: BoxView, reason: string | null): WhereToBuyJson 
       history === null
         ? null
         : {
-            text: history.sentence.map(({ text }) => text).join(''),
+            text: joinTextParts(history.sentence),
             chartText: history.chart?.label ?? null,
           },
   }

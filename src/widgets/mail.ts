@@ -1,5 +1,5 @@
 import { type AccentColours, toAccentColours } from './accent.ts'
-import { type Localization, getLocalization } from './locales/index.ts'
+import { type Localization, type TextPart, getLocalization } from './locales/index.ts'
 import { isSvg } from './picture.ts'
 import { listNotices } from './view-parts.ts'
 import type { AnyView, BoxView, DealView, OfferView } from './view-models.ts'
@@ -43,7 +43,7 @@ type MailProduct = MailTitle &
     number: string | null
     label: string | null
     offer: MailOffer
-    merchantText: string
+    merchantParts: readonly TextPart[]
     isFilled: boolean
   }>
 
@@ -105,7 +105,7 @@ function listProducts(view: AnyView, messages: Localization['messages']): readon
     label,
     isFilled,
     offer,
-    merchantText: messages.formatAtMerchant({ merchant: offer.merchant }),
+    merchantParts: messages.splitAtMerchant({ merchant: offer.merchant }),
   })
   if ('deals' in view)
     return view.deals.map((deal) => toProduct(deal, { ...deal, isBest: false, linkText: view.linkText }))

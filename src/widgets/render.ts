@@ -32,8 +32,8 @@ const PAGE_TEMPLATES = [
   'studio',
 ]
 const PARTIAL_TEMPLATES = (
-  'box cost deal facts grid header history history-text inline links logo masthead notices picture price price-chart ' +
-  'shop shop-link state ' +
+  'box cost deal facts grid header history inline links logo masthead notices picture price price-chart ' +
+  'shop shop-link state text-parts ' +
   'deals-atom-entry mail-button mail-facts mail-offer mail-picture mail-price mail-product ' +
   'link-attributes omitted pick pick-label pick-shops picks picks-rank picks-row picks-table ' +
   'offers-button offers-list offers-table ' +

@@ -16,8 +16,8 @@ const MAX_ROWS_BYTES = 265_000
 
 /** Bytes of a row without its link and names, by surface. */
 const ROW_BYTES: Readonly<Record<Surface, number>> = {
-  fragment: 450,
-  embed: 500,
+  fragment: 500,
+  embed: 550,
   data: 550,
   mail: 2_000,
   feed: 0,
@@ -31,7 +31,7 @@ const NAMES_PER_ROW = 4
 const NAMES_PER_LINE = 2
 
 /** Bytes of a line of a fold without link and names. */
-const LINE_BYTES = 260
+const LINE_BYTES = 290
 
 /** Bytes that the id of a placement, or an address for counted clicks, adds to a link. */
 const LINK_BYTES = 40

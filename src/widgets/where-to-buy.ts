@@ -4,7 +4,7 @@ import { type PriceSeries, addPresentPrices, collectPrices, toDay } from '../off
 import { isInStock } from '../offers/ranking.ts'
 import { formatCount } from './format.ts'
 import { type HistoryView, toHistoryView } from './history.ts'
-import { type Localization, getLocalization } from './locales/index.ts'
+import { type Localization, type TextPart, getLocalization } from './locales/index.ts'
 import { isMerchantSelected } from './offer-selection.ts'
 import type { BoxOptions } from './options.ts'
 import {
@@ -79,8 +79,8 @@ export function toBoxView(boxData: BoxData, options: BoxOptions, viewContext: Vi
     omitted: toOmittedView(omittedCount, localization),
     /** Folded variants; `null` without any. */
     variants: variantsView,
-    /** The text of the layout `inline`: `from EUR 199.00 at Novabruck`; of a stand-in, with its title. */
-    sentence: formatSentence(rows, boxData.offerCount, {
+    /** The text of the layout `inline`: `from EUR 199.00 at Novabruck`; of a stand-in, with its title. Empty without a price. */
+    sentence: toSentence(rows, boxData.offerCount, {
       standInTitle: isStandIn ? title : null,
       localization,
     }),
@@ -180,17 +180,22 @@ export function listOrder(offers: readonly Offer[], { texts }: Localization): re
 }
 
 /** `standInTitle`: the title of a stand-in; `null` for the product itself. */
-function formatSentence(
+function toSentence(
   rows: readonly Pick<ReturnType<typeof toOfferView>, 'merchant' | 'price'>[],
   offerCount: number,
   {
     standInTitle,
     localization: { messages },
   }: Readonly<{ standInTitle: string | null; localization: Localization }>,
-): string {
+): readonly TextPart[] {
   const [first] = rows
-  if (first?.price === undefined || first.price === null) return ''
-  const format = offerCount > 1 ? messages.formatInlineFrom : messages.formatInlineOffer
-  const sentence = format({ merchant: first.merchant, price: first.price.price })
-  return standInTitle === null ? sentence : messages.formatStandIn({ title: `${standInTitle}, ${sentence}` })
+  if (first?.price === undefined || first.price === null) return []
+  const split = offerCount > 1 ? messages.splitInlineFrom : messages.splitInlineOffer
+  const sentence = split({ merchant: first.merchant, price: first.price.price })
+  if (standInTitle === null) return sentence
+  return messages
+    .splitStandIn({ title: standInTitle })
+    .flatMap((part) =>
+      part.placeholder === null ? [part] : [part, { text: ', ', placeholder: null }, ...sentence],
+    )
 }

@@ -102,7 +102,11 @@ export function makeBox(changes: Partial<BoxView> = {}): BoxView {
     picture: { src: 'https://images.example/arc.jpg', srcset: null, sizes: null },
     lowestLabel: 'Lowest listed price',
     hasLogos: false,
-    sentence: '€12.99 at Kopje',
+    sentence: [
+      { text: '€12.99', placeholder: 'price' },
+      { text: ' at ', placeholder: null },
+      { text: 'Kopje', placeholder: 'merchant' },
+    ],
     history: null,
     disclosureMark: 'Ad',
     columns: {
@@ -128,12 +132,12 @@ export function makeBox(changes: Partial<BoxView> = {}): BoxView {
 export function makeHistory(changes: Partial<HistoryView> = {}): HistoryView {
   return {
     sentence: [
-      { text: 'Lowest price in ', isValue: false },
-      { text: '30', isValue: true },
-      { text: ' observed days: ', isValue: false },
-      { text: '€9.99', isValue: true },
-      { text: ' on ', isValue: false },
-      { text: 'November 3', isValue: true },
+      { text: 'Lowest price in ', placeholder: null },
+      { text: '30', placeholder: 'days' },
+      { text: ' observed days: ', placeholder: null },
+      { text: '€9.99', placeholder: 'price' },
+      { text: ' on ', placeholder: null },
+      { text: 'November 3', placeholder: 'date' },
     ],
     chart: {
       lines: { width: 30, height: 40, path: 'M0 4h12v32h18', lowPath: 'M29.5 36h.01' },
@@ -160,7 +164,10 @@ export function makeDeal(changes: Partial<DealView> = {}): DealView {
     merchant: 'Kopje',
     logo: { url: null, initial: 'K' },
     terms: null,
-    merchantText: 'at\u00A0Kopje',
+    merchantParts: [
+      { text: 'at\u00A0', placeholder: null },
+      { text: 'Kopje', placeholder: 'merchant' },
+    ],
     href: 'https://shop.example/a?id=1&ref=x',
     price: SALE_PRICE,
     seePrice: 'See price at shop',

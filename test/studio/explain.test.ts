@@ -247,7 +247,7 @@ test('offers beyond the bytes of a response - are left out', () => {
     }),
   )
   const view = explain({ entry: entryOfAge(0, makeProduct({ offers })) })
-  expect(view.offers.filter(({ isShown }) => isShown)).toHaveLength(31)
+  expect(view.offers.filter(({ isShown }) => isShown)).toHaveLength(30)
 })
 
 describe('shop file', () => {

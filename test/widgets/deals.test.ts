@@ -138,7 +138,10 @@ describe('view of a grid', () => {
         merchant: 'Kopje',
         logo: { url: null, initial: 'K' },
         terms: null,
-        merchantText: 'at\u00A0Kopje',
+        merchantParts: [
+          { text: 'at\u00A0', placeholder: null },
+          { text: 'Kopje', placeholder: 'merchant' },
+        ],
         href: 'https://links.example/c?shop=Kopje',
         price: {
           exact: {

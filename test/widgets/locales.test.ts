@@ -1,6 +1,11 @@
 import { readdirSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { LANGUAGE_TAGS, type LocaleTexts, getLocalization } from '../../src/widgets/locales/index.ts'
+import {
+  LANGUAGE_TAGS,
+  type LocaleTexts,
+  getLocalization,
+  joinTextParts,
+} from '../../src/widgets/locales/index.ts'
 
 const getTexts = (tag: string): LocaleTexts => getLocalization(tag).texts
 
@@ -82,7 +87,7 @@ describe('languages', () => {
     const { messages } = getLocalization(tag)
     const merchant = 'A & B {price} $& {merchant}'
     expect(messages.formatBoxLabel({ title: merchant })).toContain(merchant)
-    expect(messages.formatAtMerchant({ merchant })).toContain(merchant)
+    expect(joinTextParts(messages.splitAtMerchant({ merchant }))).toContain(merchant)
     expect(messages.formatLinkWithoutPrice({ merchant })).toContain(merchant)
     const link = messages.formatLinkWithPrice({ merchant, price: '12,99 €' })
     expect(link).toContain(merchant)

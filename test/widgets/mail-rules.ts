@@ -39,10 +39,11 @@ const ATTRIBUTES: Readonly<Record<string, readonly string[]>> = {
   tbody: [],
   tr: [],
   td: ['width', 'align', 'valign', 'bgcolor', 'style'],
-  div: ['dir', 'style'],
-  span: ['dir', 'style'],
-  b: ['dir', 'style'],
-  del: ['dir'],
+  // Programs may remove `translate`; browsers, which show the archive of a newsletter, do not.
+  div: ['dir', 'translate', 'style'],
+  span: ['dir', 'translate', 'style'],
+  b: ['dir', 'translate', 'style'],
+  del: ['dir', 'translate'],
   // Programs ignore `referrerpolicy`; browsers, which show the archive of a newsletter, do not.
   a: ['href', 'target', 'rel', 'referrerpolicy', 'aria-label', 'style'],
   img: ['src', 'alt', 'width', 'border', 'style'],

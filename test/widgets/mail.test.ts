@@ -191,7 +191,11 @@ describe('content', () => {
 
   test('20 deals with long texts - below 60 kB', () => {
     const href = `https://shop.example/${'a'.repeat(400)}`
-    const deal = makeDeal({ title: 'Lumen '.repeat(33), href, merchantText: 'at a shop with a long name' })
+    const deal = makeDeal({
+      title: 'Lumen '.repeat(33),
+      href,
+      merchantParts: [{ text: 'at a shop with a long name', placeholder: null }],
+    })
     const html = render(makeGrid({ deals: Array.from({ length: 20 }, () => deal) }))
     expect(findMailErrors(html)).toEqual([])
   })

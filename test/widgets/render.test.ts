@@ -6,6 +6,7 @@ import { type DefaultTreeAdapterMap, parse, parseFragment } from 'parse5'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { VIEWS_FOLDER } from '../../src/lib/paths.ts'
 import { BOX_LAYOUTS, GRID_LAYOUTS, PICKS_LAYOUTS } from '../../src/widgets/option-list.ts'
+import { toMailView } from '../../src/widgets/mail.ts'
 import { createRenderer } from '../../src/widgets/render.ts'
 import { findHtmlErrors } from '../helpers/html-errors.ts'
 import { UNHEALTHY, makeStudio } from '../helpers/studio-view.ts'
@@ -17,6 +18,7 @@ import {
   makeWrapper,
   makeGrid,
   makeHeader,
+  makeHistory,
   makeOffer,
   makePick,
   makePicks,
@@ -30,7 +32,7 @@ const ELEMENTS =
     ' ',
   )
 const ATTRIBUTES =
-  'class lang dir title data-layout data-states data-picture data-logos data-bare aria-hidden data-theme data-accent data-kind data-best data-previous data-next scope aria-label data-gtin data-merchant data-go data-sub role href rel target src alt width height loading decoding referrerpolicy datetime shadowrootmode type'.split(
+  'class lang dir title data-layout data-states data-picture data-logos data-bare aria-hidden data-theme data-accent data-kind data-best data-previous data-next scope aria-label data-gtin data-merchant data-go data-sub role href rel target translate src alt width height loading decoding referrerpolicy datetime shadowrootmode type'.split(
     ' ',
   )
 
@@ -271,6 +273,40 @@ describe('box', () => {
       makeBox({ wrapper: makeWrapper({ isolate: 'shadow' }), schema: { a: 1 } }),
     )
     expect(html).toMatch(/<\/template><\/div>\s*<script type="application\/ld\+json">\{"a":1\}<\/script>$/)
+  })
+})
+
+describe('page translators', () => {
+  const isolations = ['none', 'shadow'] as const
+  const views = isolations.flatMap((isolate) => {
+    const wrapper = makeWrapper({ isolate })
+    const history = makeHistory()
+    return [
+      ...BOX_LAYOUTS.map((layout) => renderer.renderBox({ ...box, wrapper, layout, history })),
+      ...PICKS_LAYOUTS.map((layout) => renderer.renderPicks({ ...picks, wrapper, layout })),
+      ...GRID_LAYOUTS.map((layout) => renderer.renderGrid({ ...grid, wrapper, layout })),
+    ]
+  })
+  const mails = [box, picks, grid].map((view) => renderer.renderMail(toMailView(view)))
+
+  /** List the texts of a node that a translator may change. */
+  const listTranslated = (node: Node): string[] => {
+    if ('value' in node) return [node.value]
+    if ('tagName' in node && getAttribute(node, 'translate') === 'no') return []
+    const inside = 'content' in node ? node.content.childNodes : 'childNodes' in node ? node.childNodes : []
+    return inside.flatMap(listTranslated)
+  }
+
+  test.each([...views, ...mails])('view %# - leave prices and names of shops alone', (html) => {
+    const text = listTranslated(parseFragment(html)).join('')
+    expect(text).toMatch(/at shop|To the shop|Ad/)
+    expect(text).not.toMatch(/€|Kopje|Nordhem/)
+  })
+
+  test('words around a name or a price - are translated', () => {
+    const sentence = renderer.renderBox(makeBox({ layout: 'inline' }))
+    expect(sentence).toContain('</bdi> at <bdi translate="no">Kopje</bdi>')
+    expect(renderer.renderGrid(makeGrid())).toContain('<bdi>at\u00A0<bdi translate="no">Kopje</bdi></bdi>')
   })
 })
 

@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest'
 import type { Offer } from '../../src/catalog/contract.ts'
 import { createShopBook } from '../../src/offers/shop-book.ts'
 import { classifyOffers, expandShops, selectOffers } from '../../src/widgets/offer-selection.ts'
+import { joinTextParts } from '../../src/widgets/locales/index.ts'
 import { parseBoxOptions } from '../../src/widgets/options.ts'
 import type { ViewContext } from '../../src/widgets/view-parts.ts'
 import type { BoxView } from '../../src/widgets/view-models.ts'
@@ -33,6 +34,9 @@ function view(offers: readonly Offer[], query: string): BoxView | undefined {
   return toBoxView({ product: makeProduct({ offers }), asOfMs: NOON_MS }, parse(query), VIEW_CONTEXT)
 }
 
+const readSentence = (offers: readonly Offer[], query: string): string =>
+  joinTextParts(view(offers, query)?.sentence ?? [])
+
 describe('layout inline', () => {
   const soldOut = { availability: 'out_of_stock' }
 
@@ -42,13 +46,14 @@ describe('layout inline', () => {
       makePricedOffer('a', '1.5'),
       makePricedOffer('c', '1', soldOut),
     ]
-    expect(view(offers, 'layout=inline')).toMatchObject({ sentence: 'from €1.50 at a', disclosureMark: 'Ad' })
-    expect(view(offers, 'layout=inline&locale=de')?.sentence).toBe('ab 1,50\u00a0€ bei a')
+    expect(readSentence(offers, 'layout=inline')).toBe('from €1.50 at a')
+    expect(view(offers, 'layout=inline')?.disclosureMark).toBe('Ad')
+    expect(readSentence(offers, 'layout=inline&locale=de')).toBe('ab 1,50\u00a0€ bei a')
   })
 
   test('one shop in stock - its price, without "from"', () => {
     const offers = [makePricedOffer('b', '2'), makePricedOffer('c', '1', soldOut)]
-    expect(view(offers, 'layout=inline')?.sentence).toBe('€2.00 at b')
+    expect(readSentence(offers, 'layout=inline')).toBe('€2.00 at b')
   })
 
   test('most offers in a currency without stock - the price of the other currency', () => {
@@ -57,7 +62,7 @@ describe('layout inline', () => {
       makePricedOffer('b', '2', soldOut),
       makePricedOffer('c', '3', { currency: 'USD' }),
     ]
-    expect(view(offers, 'layout=inline')?.sentence).toBe('$3.00 at c')
+    expect(readSentence(offers, 'layout=inline')).toBe('$3.00 at c')
   })
 
   test('explained - one offer is shown, the others are left out', () => {

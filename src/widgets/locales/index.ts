@@ -170,9 +170,9 @@ function createMessages(tag: string, texts: LocaleTexts) {
     formatBoxLabel: compileMessage<'title'>(texts.boxName),
     formatLinkWithPrice: compileMessage<'merchant' | 'price'>(texts.linkWithPrice),
     formatLinkWithoutPrice: compileMessage<'merchant'>(texts.linkWithoutPrice),
-    formatAtMerchant: compileMessage<'merchant'>(texts.atMerchant),
-    formatInlineOffer: compileMessage<'merchant' | 'price'>(texts.inlineOffer),
-    formatInlineFrom: compileMessage<'merchant' | 'price'>(texts.inlineFrom),
+    splitAtMerchant: splitMessage<'merchant'>(texts.atMerchant),
+    splitInlineOffer: splitMessage<'merchant' | 'price'>(texts.inlineOffer),
+    splitInlineFrom: splitMessage<'merchant' | 'price'>(texts.inlineFrom),
     splitLowestObserved: splitMessage<'days' | 'price' | 'date'>(texts.lowestObserved),
     splitLowestUnchanged: splitMessage<'days' | 'price'>(texts.lowestUnchanged),
     formatPriceChart: compileMessage<'from' | 'to' | 'low' | 'high'>(texts.priceChart),
@@ -181,6 +181,7 @@ function createMessages(tag: string, texts: LocaleTexts) {
     formatShopCount: (count: ShownCount): string => formatPlural(texts.shopCount, count),
     formatMoreVariants: (count: ShownCount): string => formatPlural(texts.moreVariants, count),
     formatStandIn: compileMessage<'title'>(texts.standIn),
+    splitStandIn: splitMessage<'title'>(texts.standIn),
     /** The texts before and after the time in a sentence, including spaces. */
     pricesChecked: { before, after },
   }
@@ -195,8 +196,10 @@ function compileMessage<Placeholder extends string>(
     parts.map((part, index) => (index % 2 === 0 ? part : values[part as Placeholder])).join('')
 }
 
-/** A part of a sentence. `isValue`: it stands in place of a placeholder. */
-export type TextPart = Readonly<{ text: string; isValue: boolean }>
+/** A part of a sentence. `placeholder`: the name of the placeholder that the text replaces; `null`: none. */
+export type TextPart = Readonly<{ text: string; placeholder: string | null }>
+
+export const joinTextParts = (parts: readonly TextPart[]): string => parts.map(({ text }) => text).join('')
 
 /** For values that the page isolates, because their direction can differ from that of the sentence. */
 function splitMessage<Placeholder extends string>(
@@ -206,8 +209,8 @@ function splitMessage<Placeholder extends string>(
   return (values) =>
     parts
       .map((part, index) => {
-        const isValue = index % 2 === 1
-        return { text: isValue ? values[part as Placeholder] : part, isValue }
+        if (index % 2 === 0) return { text: part, placeholder: null }
+        return { text: values[part as Placeholder], placeholder: part }
       })
       .filter((part) => part.text !== '')
 }

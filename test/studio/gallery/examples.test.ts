@@ -53,7 +53,7 @@ describe('examples', () => {
       }
       expect(html.indexOf('vitrine-note')).toBeLessThan(html.indexOf('rel="sponsored'))
       // A struck price is explained once, and named at each offer for screen readers.
-      const struckCount = html.split('<s><bdi>').length - 1
+      const struckCount = html.split('<s><bdi ').length - 1
       const isObserved = layout.widget === 'deals' && findCase(id).query.grid.includes('evidence=observed')
       const hint = isObserved ? 'Lowest observed price of the 30 days before' : 'Shop’s former price'
       expect(html.split(`vitrine-sr-only">${hint} `).length - 1).toBe(
