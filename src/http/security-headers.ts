@@ -49,6 +49,14 @@ export function toEmbedPolicy(sources: PageSources, frameAncestors: readonly str
   ].join('; ')
 }
 
+/**
+ * Return the embedder policy (COEP) of an embed: pages that have one show only frames that have one. The hosts of shops do not
+ * send what `require-corp` needs of pictures.
+ */
+export function toEmbedderPolicy({ pictures }: PageSources): string {
+  return pictures === 'proxy' ? 'require-corp' : 'credentialless'
+}
+
 /** Return the content security policy of a fragment that is opened as a page. No script may run. */
 export function toFragmentPolicy(sources: PageSources): string {
   const ownSources = listOwnSources(sources.ownOrigin).join(' ')

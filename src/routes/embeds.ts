@@ -1,7 +1,12 @@
 import type { Router } from 'express'
 import type { Context } from '../context.ts'
 import { isLocalFramingAllowed } from '../http/client-address.ts'
-import { listFrameAncestors, crossOriginHeaders, toEmbedPolicy } from '../http/security-headers.ts'
+import {
+  crossOriginHeaders,
+  listFrameAncestors,
+  toEmbedPolicy,
+  toEmbedderPolicy,
+} from '../http/security-headers.ts'
 import { UNAVAILABLE_REASON } from '../widgets/hidden-reasons.ts'
 import { getLocalization } from '../widgets/locales/index.ts'
 import type { CommonOptions } from '../widgets/options.ts'
@@ -33,6 +38,7 @@ export function createEmbedsRouter(context: Context): Router {
         context.pageSources,
         listFrameAncestors({ ...rules, channelUrl }),
       ),
+      'Cross-Origin-Embedder-Policy': toEmbedderPolicy(context.pageSources),
       'X-Robots-Tag': 'noindex, indexifembedded',
       Vary: 'Accept-Encoding',
     }),

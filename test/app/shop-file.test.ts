@@ -10,7 +10,9 @@ import {
   GRID,
   fetchPath,
   findByClass,
+  getAttribute,
   getText,
+  listElements,
   makeProductOnSale,
   readVisibleText,
   startHarness,
@@ -88,6 +90,24 @@ async function fetchStudio(query: string): Promise<string> {
 const listTexts = (html: string, name: string): string[] => findByClass(html, name).map(getText)
 
 describe('studio', () => {
+  test('everything that an embed loads from this server - is for every site', async () => {
+    const { text } = await fetchPath(getHarness(), `${BOX_EMBED}?accent=aa0000`)
+    const urls = listElements(text).flatMap((element) =>
+      element.tagName === 'script' || element.tagName === 'img'
+        ? [getAttribute(element, 'src')]
+        : getAttribute(element, 'rel') === 'stylesheet'
+          ? [getAttribute(element, 'href')]
+          : [],
+    )
+    const paths = urls.filter((url) => url.startsWith('https://widgets.example/'))
+    const names = paths.map((url) => new URL(url).pathname.split('/')[1])
+    expect(new Set(names)).toEqual(new Set(['assets', 'accents', 'logos']))
+    for (const path of paths) {
+      const { headers } = await fetchPath(getHarness(), new URL(path).pathname)
+      expect(headers['cross-origin-resource-policy'], path).toBe('cross-origin')
+    }
+  })
+
   test('deals - chips and lists have the shown name of a shop once, with the count of its grid', async () => {
     const html = await fetchStudio('tab=deals&merchant=kopje.example')
     expect(listTexts(html, 'chips').at(-1)).toBe('Brava 1 Kopje & Co 1')

@@ -2,7 +2,12 @@ import { type Server, createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
 /** The response for a path; `null` closes the connection. */
-export type PageResponse = Readonly<{ type: string; body: string | Buffer; csp?: string }> | null
+export type PageResponse = Readonly<{
+  type: string
+  body: string | Buffer
+  csp?: string
+  headers?: Readonly<Record<string, string>>
+}> | null
 
 /** A separate origin on a free port. Change `responses` while it runs; unknown paths are 404. */
 export type PageServer = Readonly<{
@@ -20,6 +25,7 @@ export async function startPageServer(responses = new Map<string, PageResponse>(
     else {
       response.setHeader('content-type', pageResponse.type)
       if (pageResponse.csp !== undefined) response.setHeader('content-security-policy', pageResponse.csp)
+      for (const [name, value] of Object.entries(pageResponse.headers ?? {})) response.setHeader(name, value)
       response.end(pageResponse.body)
     }
   })

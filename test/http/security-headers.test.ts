@@ -7,6 +7,7 @@ import {
   createCrossOriginHeaders,
   listFrameAncestors,
   toEmbedPolicy,
+  toEmbedderPolicy,
   toFragmentPolicy,
 } from '../../src/http/security-headers.ts'
 
@@ -114,6 +115,10 @@ describe('policies', () => {
     expect(await getHeaders(createOwnPageHeaders(PROXY), ['content-security-policy'])).toEqual({
       'content-security-policy': expect.stringContaining(`;img-src 'self' ${OWN};`),
     })
+  })
+
+  it('embed - demands CORP of pictures only if they are from this server', () => {
+    expect([DIRECT, PROXY].map(toEmbedderPolicy)).toEqual(['credentialless', 'require-corp'])
   })
 
   it('responses for other sites - CORP cross-origin, framing left to the policy', async () => {

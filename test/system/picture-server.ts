@@ -16,7 +16,11 @@ export const usePictureServer = () =>
     const server = await listenHttp('127.0.0.1', 0, systemClock)
     addCleanup(() => server.stop())
     const publicUrl = `http://127.0.0.1:${server.port}`
-    const settings = { VITRINE_PUBLIC_URL: publicUrl, VITRINE_ADMIN_PASSWORD: PASSWORD }
+    const settings = {
+      VITRINE_PUBLIC_URL: publicUrl,
+      VITRINE_ADMIN_PASSWORD: PASSWORD,
+      VITRINE_FRAME_ANCESTORS: '*',
+    }
     const app = await startPictureApp({ settings })
     const picture = await makePicture('jpeg', { width: 1_200, height: 900 })
     const products = Array.from({ length: 12 }, (_, index) =>

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { findProgram } from '../includes/program.ts'
 import { clicksSuite } from './clicks.ts'
 import { elementsSuite } from './elements.ts'
+import { embedderPolicySuite } from './embedder-policy.ts'
 import type { Engine } from './engine.ts'
 import { frameworksSuite } from './frameworks.ts'
 import { gallerySuite } from './gallery-fit.ts'
@@ -24,6 +25,7 @@ const ARE_REQUIRED = process.env['REQUIRE_PROGRAMS'] === '1'
 const SUITES = [
   clicksSuite,
   elementsSuite,
+  embedderPolicySuite,
   frameworksSuite,
   gallerySuite,
   isolationSuite,
