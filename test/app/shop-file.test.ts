@@ -154,7 +154,7 @@ describe('header options', () => {
     const { text } = await fetchPath(getHarness(), `${BOX}?layout=inline`)
     expect(readVisibleText(text).trim()).toBe('Ad from €10.00 at Brava')
     // No space at either end: the page may put it in parentheses.
-    expect(text).toMatch(/^<span class="vitrine-inline"[^>]*><link [^>]*><small /)
+    expect(text).toMatch(/^<span class="vitrine-inline"[^>]*><link [^>]*><a [^>]+><small /)
     expect(text).toMatch(/<\/a><\/span>$/)
     expect(text.split('<a ')).toHaveLength(2)
     const isolated = await fetchPath(getHarness(), `${BOX}?layout=inline&isolate=shadow`)

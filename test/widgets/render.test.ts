@@ -276,6 +276,12 @@ describe('box', () => {
   })
 })
 
+test('inline - nothing is left of it when a filter hides the link', () => {
+  const [root] = findAll(renderer.renderBox(makeBox({ layout: 'inline' })), 'span')
+  const outside = root?.childNodes.filter((node) => !('tagName' in node && node.tagName === 'a')) ?? []
+  expect(outside.map(getText).join('').trim()).toBe('')
+})
+
 describe('page translators', () => {
   const isolations = ['none', 'shadow'] as const
   const views = isolations.flatMap((isolate) => {

@@ -75,7 +75,7 @@ export type LocaleTexts = Readonly<{
   /** The same with several shops: the lowest price. */
   inlineFrom: string
   disclosure: string
-  /** Short disclosure before the link of the layout `inline`: the customary word for advertising of the country. */
+  /** Short disclosure at the start of the link of the layout `inline`: the customary word for advertising of the country. */
   disclosureMark: string
   pages: string
   previousPage: string
