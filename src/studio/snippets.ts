@@ -41,7 +41,7 @@ function listCodeOfPages(details: SnippetDetails) {
       isFrame: true,
       label: 'Plain iframe (no script)',
       note: 'For editors that strip scripts. The height is fixed; this value fits a phone.',
-      code: `${htmlComment}<iframe src="${escapeAttribute(embedUrl)}" title="${escapeAttribute(title)}" width="100%" height="${details.frameHeightPx}" loading="lazy" style="border:0"></iframe>`,
+      code: `${htmlComment}<iframe src="${escapeAttribute(embedUrl)}" title="${escapeAttribute(title)}" width="100%" height="${details.frameHeightPx}" loading="lazy" style="border:0;margin-block-end:1.5em"></iframe>`,
     },
     {
       id: 'pinned',

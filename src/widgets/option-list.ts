@@ -56,7 +56,8 @@ export const OPTION_LIST: readonly OptionDefinition[] = [
     control: THEMES,
     isUnusedInSentence: true,
     defaultText: '`auto`',
-    description: 'colour scheme; `auto` is dark where the page is (its CSS has `color-scheme: dark`), else light',
+    description:
+      'colour scheme; `auto` is dark where the CSS of the page has `color-scheme: dark`, else light',
     example: 'theme=dark',
   },
   {

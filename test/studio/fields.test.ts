@@ -127,7 +127,7 @@ describe('fields', () => {
     const field = find(list('where-to-buy'), 'theme')
     expect(field.label).toBe('Theme')
     expect(field.hint).toBe(
-      'Colour scheme; auto follows the preference of the reader’s system. Default: auto.',
+      'Colour scheme; auto is dark where the CSS of the page has color-scheme: dark, else light. Default: auto.',
     )
     for (const { hint } of [...list('where-to-buy'), ...list('deals')])
       expect(hint).toMatch(/^[^a-z`][^`]*\.$/)

@@ -76,7 +76,7 @@ describe('frames', () => {
       width: '100%',
       height: '670',
       loading: 'lazy',
-      style: 'border:0',
+      style: 'border:0;margin-block-end:1.5em',
     })
   })
 

@@ -312,7 +312,9 @@ describe('page translators', () => {
   test('words around a name or a price - are translated', () => {
     const sentence = renderer.renderBox(makeBox({ layout: 'inline' }))
     expect(sentence).toContain('</bdi> at <bdi translate="no">Kopje</bdi>')
-    expect(renderer.renderGrid(makeGrid())).toContain('<bdi>at\u00A0<bdi translate="no">Kopje</bdi></bdi>')
+    expect(renderer.renderGrid(makeGrid())).toContain(
+      '<bdi><span class="vitrine-sr-only">at\u00A0</span><span translate="no">Kopje</span></bdi>',
+    )
   })
 })
 

@@ -40,7 +40,7 @@ export const CHECK_OVERFLOW = `(() => {
       const b = other.getBoundingClientRect()
       return Math.min(a.right, b.right) - Math.max(a.left, b.left) > 3 && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 4
     }
-    const parts = '.vitrine-merchant, .vitrine-name, .vitrine-price, .vitrine-ask, .vitrine-was, .vitrine-state, .vitrine-best, .vitrine-shop-terms, .vitrine-go, .vitrine-label, .vitrine-title, .vitrine-lines bdi'
+    const parts = '.vitrine-merchant, .vitrine-name, .vitrine-price, .vitrine-ask, .vitrine-was, .vitrine-state, .vitrine-best, .vitrine-shop-terms, .vitrine-go-text, .vitrine-label, .vitrine-title, .vitrine-lines bdi'
     const covered = [...widget.querySelectorAll('.vitrine-offer, .vitrine-button, .vitrine-deal, .vitrine-pick')].flatMap((row) => {
       const visible = [...row.querySelectorAll(parts)].filter((element) =>
         element.getBoundingClientRect().width > 0 && !isHidden(element))
@@ -101,11 +101,16 @@ export const FIND_TORN_TEXT = `(() => {
       if (element.closest('.vitrine-price, .vitrine-was, .vitrine-lines'))
         for (const match of node.data.matchAll(/\\p{Nd}[\\p{Nd}.,'’٬٫\\u00a0\\u202f]*\\p{Nd}/gu))
           if (countLines(node, match) > 1) problems.push('the number ' + match[0] + where)
-      for (const match of node.data.matchAll(/[^\\s-]{3,}/gu)) {
+      for (const match of node.data.matchAll(/[^\\s/-]{3,}/gu)) {
         if (/[\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}]/u.test(match[0]) || countLines(node, match) < 2) continue
+        // From the beginning of the text to the end of its column or row.
         const column = findColumn(element, widget)
-        const { paddingLeft, paddingRight } = getComputedStyle(column)
-        const columnPx = column.clientWidth - Number.parseFloat(paddingLeft) - Number.parseFloat(paddingRight)
+        const [outer, inner] = [column, element.closest('p, div, span[class], td, th, li')].map((one) => {
+          const { left, right } = one.getBoundingClientRect()
+          const { paddingLeft, paddingRight } = getComputedStyle(one)
+          return [left + Number.parseFloat(paddingLeft), right - Number.parseFloat(paddingRight)]
+        })
+        const columnPx = getComputedStyle(column).direction === 'rtl' ? inner[1] - outer[0] : outer[1] - inner[0]
         if (measureWord(element, match[0]) < columnPx * 0.98) problems.push('the word ' + match[0] + where)
       }
     }

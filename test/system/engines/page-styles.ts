@@ -60,6 +60,24 @@ export const pageStylesSuite = defineSuite('widgets in the styles of a page', (e
     expect(await page.evaluate(readStyle('.vitrine', 'backgroundColor'))).toBe(surface)
   })
 
+  test('plain iframe, theme=auto - is light, and dark where the browser tells it that its element is', async () => {
+    for (const scheme of ['light', 'dark']) {
+      publisher.responses.set(
+        '/',
+        toHtmlResponse(
+          `<!doctype html><html lang="en"><title>Article</title><iframe src="${server.addresses.box}" style="color-scheme:${scheme}"></iframe>`,
+        ),
+      )
+      const page = await engine.open()
+      await page.goto(`${publisher.origin}/`)
+      const surface = await page.evaluate(
+        'getComputedStyle(document.querySelector(".vitrine")).backgroundColor',
+        'iframe',
+      )
+      expect(surface).toBe(scheme === 'dark' && engine.name === 'Firefox' ? DARK : LIGHT)
+    }
+  })
+
   test.each([
     ['light', LIGHT],
     ['dark', DARK],

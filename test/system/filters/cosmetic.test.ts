@@ -120,7 +120,7 @@ describeWithLists('markup of the server in a browser, hiding rules', () => {
         '<iframe class="wp-embedded-content" sandbox="allow-scripts" security="restricted"',
       ),
     )
-    const plain = `<iframe src="${box}" title="Where to buy" width="100%" height="716" loading="lazy" style="border:0"></iframe>`
+    const plain = `<iframe src="${box}" title="Where to buy" width="100%" height="716" loading="lazy" style="border:0;margin-block-end:1.5em"></iframe>`
     await openArticle([...codes, ...rewritten, plain].join('\n'))
     await expectUntouched()
     expect(await count('iframe')).toBe(5)
