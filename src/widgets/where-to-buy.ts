@@ -172,7 +172,7 @@ function toSchema(
 }
 
 /** Say how several offers are ordered. When all are in stock, this is said once and not at each offer. */
-export function listOrder(offers: readonly Offer[], { texts }: Localization): readonly string[] {
+function listOrder(offers: readonly Offer[], { texts }: Localization): readonly string[] {
   if (offers.length < 2) return []
   const inStock = offers.filter((offer) => isInStock(offer)).length
   if (inStock === 0) return [texts.gridOrder.price]

@@ -173,7 +173,8 @@ describe('shown price', () => {
     ['123456789012.99', 'EUR', 'de', '123.456.789.012,99 €', 18],
     ['999999999999.99', 'INR', 'en', '₹999,999,999,999.99', 18],
     ['123456789012345.99', 'EUR', 'en', '€123,456,789,012,345.99', 24],
-  ])('%s %s in %s - is %j, with room for %s characters', (price, currency, locale, text, digits) => {
+  ])('%s %s in %s - is %j, with room for %s characters', (...row) => {
+    const [price, currency, locale, text, digits] = row
     expect(formatShownPrice(price, currency, locale)).toEqual({ text, digits })
   })
 })

@@ -1,12 +1,7 @@
-import { cpSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { type DefaultTreeAdapterMap, parse, parseFragment } from 'parse5'
-import { describe, expect, onTestFinished, test } from 'vitest'
-import { VIEWS_FOLDER } from '../../src/lib/paths.ts'
+import { describe, expect, test } from 'vitest'
 import { BOX_LAYOUTS, GRID_LAYOUTS, PICKS_LAYOUTS } from '../../src/widgets/option-list.ts'
-import { toMailView } from '../../src/widgets/mail.ts'
 import { createRenderer } from '../../src/widgets/render.ts'
 import { findHtmlErrors } from '../helpers/html-errors.ts'
 import { UNHEALTHY, makeStudio } from '../helpers/studio-view.ts'
@@ -18,7 +13,6 @@ import {
   makeWrapper,
   makeGrid,
   makeHeader,
-  makeHistory,
   makeOffer,
   makePick,
   makePicks,
@@ -276,48 +270,6 @@ describe('box', () => {
   })
 })
 
-test('inline - nothing is left of it when a filter hides the link', () => {
-  const [root] = findAll(renderer.renderBox(makeBox({ layout: 'inline' })), 'span')
-  const outside = root?.childNodes.filter((node) => !('tagName' in node && node.tagName === 'a')) ?? []
-  expect(outside.map(getText).join('').trim()).toBe('')
-})
-
-describe('page translators', () => {
-  const isolations = ['none', 'shadow'] as const
-  const views = isolations.flatMap((isolate) => {
-    const wrapper = makeWrapper({ isolate })
-    const history = makeHistory()
-    return [
-      ...BOX_LAYOUTS.map((layout) => renderer.renderBox({ ...box, wrapper, layout, history })),
-      ...PICKS_LAYOUTS.map((layout) => renderer.renderPicks({ ...picks, wrapper, layout })),
-      ...GRID_LAYOUTS.map((layout) => renderer.renderGrid({ ...grid, wrapper, layout })),
-    ]
-  })
-  const mails = [box, picks, grid].map((view) => renderer.renderMail(toMailView(view)))
-
-  /** List the texts of a node that a translator may change. */
-  const listTranslated = (node: Node): string[] => {
-    if ('value' in node) return [node.value]
-    if ('tagName' in node && getAttribute(node, 'translate') === 'no') return []
-    const inside = 'content' in node ? node.content.childNodes : 'childNodes' in node ? node.childNodes : []
-    return inside.flatMap(listTranslated)
-  }
-
-  test.each([...views, ...mails])('view %# - leave prices and names of shops alone', (html) => {
-    const text = listTranslated(parseFragment(html)).join('')
-    expect(text).toMatch(/at shop|To the shop|Ad/)
-    expect(text).not.toMatch(/€|Kopje|Nordhem/)
-  })
-
-  test('words around a name or a price - are translated', () => {
-    const sentence = renderer.renderBox(makeBox({ layout: 'inline' }))
-    expect(sentence).toContain('</bdi> at <bdi translate="no">Kopje</bdi>')
-    expect(renderer.renderGrid(makeGrid())).toContain(
-      '<bdi><span class="vitrine-sr-only">at\u00A0</span><span translate="no">Kopje</span></bdi>',
-    )
-  })
-})
-
 describe('grid', () => {
   test('cards - the title is the link and begins its name; availability only if not in stock', () => {
     const html = renderer.renderGrid(makeGrid())
@@ -428,37 +380,5 @@ describe('documents', () => {
     ],
   ])('%s - is valid HTML', async (_name, render) => {
     expect(await findHtmlErrors(render())).toEqual([])
-  })
-})
-
-/** Copy all templates to a temporary folder. */
-function copyViews(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'vitrine-views-'))
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
-  cpSync(VIEWS_FOLDER, folder, { recursive: true })
-  return folder
-}
-
-describe('loading of templates', () => {
-  const names = readdirSync(VIEWS_FOLDER, { recursive: true, encoding: 'utf8' }).filter((name) =>
-    name.endsWith('.eta'),
-  )
-  const widgetTemplates = names.filter((name) => !name.includes('catalog'))
-
-  test.each(widgetTemplates)('%s is missing or broken - fails with its name', (name) => {
-    const folder = copyViews()
-    const message = `The template ${join(folder, name)} is missing or broken. Install this server again.`
-    writeFileSync(join(folder, name), '<% if ( %>')
-    expect(() => createRenderer(folder)).toThrow(message)
-    rmSync(join(folder, name))
-    expect(() => createRenderer(folder)).toThrow(message)
-  })
-
-  test('templates of the catalog service - are not read', () => {
-    const folder = copyViews()
-    const others = names.filter((name) => name.includes('catalog'))
-    expect(others).toHaveLength(3)
-    for (const name of others) writeFileSync(join(folder, name), '<% if ( %>')
-    expect(() => createRenderer(folder)).not.toThrow()
   })
 })

@@ -229,20 +229,6 @@ describe('view of a box', () => {
     expect(view(mixed).notices.terms).toEqual(['In stock first, then by price', 'Shipping not included'])
   })
 
-  test('no shop in stock - the order is that of the prices', () => {
-    const out = ['a', 'b'].map((shop) => makePricedOffer(shop, '1', { availability: 'out_of_stock' }))
-    expect(view(out).notices.terms).toEqual(['Lowest price first', 'Shipping not included'])
-  })
-
-  test.each(['out_of_stock', 'discontinued'] as const)(
-    '%s - no former price and no reduction',
-    (availability) => {
-      const offer = makePricedOffer('a', '7.5', { oldPrice: '10', availability })
-      const price = { oldPrice: null, discount: null, exact: { oldAmount: null, discountPercent: 0 } }
-      expect(view([offer]).offers).toMatchObject([{ availability: { kind: 'out' }, price }])
-    },
-  )
-
   test('heading=Our pick - replaces the heading, also in the accessible name', () => {
     expect(view([makePricedOffer('a', '1')], 'heading=Our%20pick')).toMatchObject({
       header: { heading: 'Our pick' },

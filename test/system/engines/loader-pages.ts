@@ -8,7 +8,7 @@ import type { EngineInUse } from './use-engine.ts'
 const CHANNEL = '6f0c1f7e-0000-4000-8000-000000000001'
 
 /** Heights of the products that the servers of widgets know. */
-export const HEIGHTS_PX: Readonly<Record<string, number>> = { 1: 210, 2: 220, 3: 230 }
+const HEIGHTS_PX: Readonly<Record<string, number>> = { 1: 210, 2: 220, 3: 230 }
 
 /** Script for a page: collects exceptions and warnings. */
 const WATCH_PROBLEMS = `<script>

@@ -41,7 +41,7 @@ const SHOPS = [
   'Pfefferkorn & Lind',
   'Werkzeug König',
 ]
-const TITLES = ['Arbeiterunfallversicherungsgesetzbuch', '', 'Rindfleischetikettierungsüberwachung XL-2000/B']
+const TITLES = ['Arbeiterunfallversicherungsgesetzbuch', '', 'Rindfleischetikettierungsüberwachung XL-2000']
 
 const WIDTHS_PX = [280, 320, 390, 480, 600, 664, 820, 1200]
 const TEXT_SIZES = ['100%', '200%']

@@ -162,11 +162,13 @@ function createSite(parts: Parts): Site {
     async readPhpErrors() {
       const log = await readFile(toPath('debug.log'), 'utf8').catch(() => '')
       // The error handler of prepend.php is not called for deprecations while PHP compiles a file.
-      const isOfWordPress = (line: string): boolean =>
-        line.includes('PHP Deprecated') && line.includes(` in ${WORDPRESS_FOLDER}/wp-`)
       return log.split('\n').filter((line) => line.includes('PHP ') && !isOfWordPress(line))
     },
   }
+}
+
+function isOfWordPress(line: string): boolean {
+  return line.includes('PHP Deprecated') && line.includes(` in ${WORDPRESS_FOLDER}/wp-`)
 }
 
 async function runPhp(code: string, { origin, token }: Parts): Promise<unknown> {

@@ -1,0 +1,38 @@
+import { expect, test } from 'vitest'
+import type { Offer } from '../../src/catalog/contract.ts'
+import { createShopBook } from '../../src/offers/shop-book.ts'
+import { NO_SUB_RULES } from '../../src/offers/sub-ids.ts'
+import { parseBoxOptions } from '../../src/widgets/options.ts'
+import type { BoxView } from '../../src/widgets/view-models.ts'
+import { NOON_MS } from '../helpers/harness.ts'
+import { makeParsedOffer, makeProduct } from '../helpers/products.ts'
+import { toBoxView } from '../helpers/shown-views.ts'
+
+function view(offers: readonly Offer[]): BoxView | undefined {
+  const options = parseBoxOptions(new URLSearchParams(), { locale: 'en', currency: null }, 'fragment')
+  return toBoxView({ product: makeProduct({ offers }), asOfMs: NOON_MS }, options, {
+    publicUrl: 'https://widgets.example',
+    stylePath: '/assets/vitrine.00000000.css',
+    disclosure: { kind: 'locale' },
+    timeZone: 'UTC',
+    shops: createShopBook([]),
+    priceMaxAgeSeconds: 3_600,
+    nowMs: NOON_MS,
+    surface: 'fragment',
+    subRules: NO_SUB_RULES,
+    countedBaseUrl: null,
+  })
+}
+
+test('no shop in stock - the order is that of the prices', () => {
+  const offers = ['a', 'b'].map((merchant) =>
+    makeParsedOffer({ merchant, price: '1', availability: 'out_of_stock' }),
+  )
+  expect(view(offers)?.notices.terms).toEqual(['Lowest price first', 'Shipping not included'])
+})
+
+test.each(['out_of_stock', 'discontinued'])('%s - no former price and no reduction', (availability) => {
+  const offer = makeParsedOffer({ merchant: 'a', price: '7.5', oldPrice: '10', availability })
+  const price = { oldPrice: null, discount: null, exact: { oldAmount: null, discountPercent: 0 } }
+  expect(view([offer])?.offers).toMatchObject([{ availability: { kind: 'out' }, price }])
+})
