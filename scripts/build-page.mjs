@@ -92,22 +92,14 @@ async function bundle(source) {
       legalComments: 'none',
       logLevel: 'silent',
     })
-    const { text } = result.outputFiles[0]
-    return Buffer.from(source.endsWith('.css') ? shortenPrivateNames(text) : text)
+    // esbuild keeps the space before the value of a custom property.
+    return Buffer.from(result.outputFiles[0].text.replace(/(--[\w-]+): /g, '$1:'))
   } catch (error) {
     const problems = (error.errors ?? []).map(
       ({ text, location }) => `  ${location ? `${location.file}:${location.line}: ` : ''}${text}`,
     )
     throw new Error(`${source} does not build:\n${problems.join('\n') || error.message}`, { cause: error })
   }
-}
-
-/** Shorten the names of private custom properties, `--_size: 1em` to `--_3:1em`, as a bundler does with variables of scripts. */
-function shortenPrivateNames(css) {
-  const names = [...new Set(css.match(/--_[\w-]+/g))]
-  return css.replace(/(--_[\w-]+)(: ?)?/g, (_, name, colon) => {
-    return `--_${names.indexOf(name).toString(36)}${colon ? ':' : ''}`
-  })
 }
 
 async function removeOld(current) {

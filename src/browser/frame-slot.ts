@@ -25,26 +25,28 @@ export function createFrameSlot(
   let mounted: MountedFrame | undefined
   let [mountedAtMs, count, timer] = [0, 0, 0]
 
-  /** Also those of a saved or cloned page, which no script follows. */
-  const listFrames = (): Element[] => [...element.querySelectorAll(':scope>iframe[src*="/embeds/"]')]
-  const isIntact = (): boolean => {
-    const [first, second] = listFrames()
-    return first === mounted?.frame && !second
-  }
+  /** Frames of a saved or cloned page, which no script follows. */
+  const listOthers = (): HTMLElement[] =>
+    [...element.querySelectorAll<HTMLElement>(':scope>iframe[src*="/embeds/"]')].filter(
+      (frame) => frame !== mounted?.frame,
+    )
+  // A consent manager may change the address of the frame.
+  const isIntact = (): boolean =>
+    (!mounted || mounted.frame.parentNode === element) && listOthers().length === 0
   const replace = (address: string | undefined, isSame: boolean): void => {
     // Until the next frame opens, the page does not move.
     const keptPx = mounted ? parseInt(mounted.frame.style.height) : 0
     clearTimeout(timer)
     mounted?.remove()
     mounted = undefined
-    for (const frame of listFrames()) frame.remove()
+    for (const frame of listOthers()) frame.remove()
     count = Date.now() - mountedAtMs < CALM_MS ? count + 1 : 1
     const open = (): void => {
       mountedAtMs = Date.now()
-      if (address) mounted = mount(element, address, { read, minHeight, keptPx, onAnswer })
+      if (address) mounted = mount(element, address, { read, keptPx, onAnswer })
     }
     if (count <= MAX_FRAMES) open()
-    else if (isSame) console.warn('Vitrine: a script removes frames.', element)
+    else if (isSame) console.warn('Vitrine: frames are removed.', element)
     else timer = setTimeout(open, CALM_MS)
     if (!mounted) element.style.minHeight = minHeight
     // Chromium does not remove the attribute before it was read.

@@ -48,7 +48,7 @@ function tellWordPress(): void {
  */
 function follow(event: MouseEvent): void {
   const link = (event.target as Element).closest('a')
-  if (!link || event.ctrlKey || event.metaKey) return
+  if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return
   const { go } = link.dataset
   if (link.closest('nav')) {
     event.preventDefault()

@@ -6,7 +6,8 @@ import { type FrameSlot, createFrameSlot } from './frame-slot.ts'
 import { toTheme, watchWidget } from './page-theme.ts'
 
 type Vitrine = {
-  scan(root?: ParentNode): void
+  /** `otherServer`: that of a further loader, if this one has none. */
+  scan(root?: ParentNode, otherServer?: string): void
   destroy(element: Element): void
 }
 
@@ -16,11 +17,10 @@ declare global {
   }
 }
 
-const INCOMPLETE = 'Vitrine needs data-channel, and data-gtin or data-gtins.'
-const WITHOUT_SERVER = 'Vitrine needs data-server or embed.js.'
+const INCOMPLETE = 'Vitrine needs data-server or embed.js, data-channel, data-gtin(s).'
 
-/** Below a shown frame, as below a fragment; any rule of the page overrides it. */
-const SPACE_BELOW = ':where([data-vitrine]>[style*=": visible"]){margin-bottom:1.5em}'
+/** Below a shown frame, as below a fragment, unless the page has a rule for it, or reserves the height. */
+const SPACE_BELOW = ':where([data-vitrine]:not([data-height])>[style*=": visible"]){margin-bottom:1.5em}'
 
 /** How long frames wait for the load event of the page, which slow pictures and advertisements delay. */
 const LOAD_TIMEOUT_MS = 3_000
@@ -34,7 +34,7 @@ const script = Reflect.get(Document.prototype, 'currentScript', document) as HTM
  * The folder of `embed.js`, or the parent of `assets/embed.{hash}.js`; `undefined` if the running file is neither. Modules have no
  * current script, but a stack. Searching the page would find other scripts: Disqus has an `embed.js`, too.
  */
-const server =
+let server =
   script?.dataset['server'] ||
   /(http\S+?\/)(assets\/embed\.\w+|embed)\.js/.exec(script?.src || (Error().stack as string))?.[1]
 
@@ -48,7 +48,11 @@ let styles: CSSStyleSheet | undefined
 /** Frameworks compare the markup of the page with their own before they use it. Until then, nothing changes in it. */
 let isReady = false
 
-function scan(root: ParentNode = Reflect.get(Document.prototype, 'documentElement', document)): void {
+function scan(
+  root: ParentNode = Reflect.get(Document.prototype, 'documentElement', document),
+  otherServer?: string,
+): void {
+  server ||= otherServer
   for (const element of [root, ...root.querySelectorAll('[data-vitrine]')]) {
     try {
       // The root itself may be no placeholder.
@@ -88,7 +92,7 @@ function findAddress(element: Element, read: ReadAttribute): string | undefined 
     // An invalid server, or half a surrogate pair in an attribute.
   }
   const incomplete = read('server') ? element : null
-  if (!warned.has(incomplete)) console.warn(incomplete ? INCOMPLETE : WITHOUT_SERVER, element)
+  if (!warned.has(incomplete)) console.warn(INCOMPLETE, element)
   warned.add(incomplete)
   return undefined
 }
@@ -129,7 +133,7 @@ function startWhenIdle(): void {
 
 try {
   // Fails for the first script: also if `window.vitrine` is an element with that id, or the window of a frame with that name.
-  ;(window.vitrine as Vitrine).scan()
+  ;(window.vitrine as Vitrine).scan(undefined, server)
 } catch {
   window.vitrine = { scan, destroy }
   watchClicks(dispatchClick)

@@ -16,8 +16,6 @@ const LOAD_TIMEOUT_MS = 15_000
 
 export type MountOptions = Readonly<{
   read: ReadAttribute
-  /** What the page has reserved with a style of the element; it decides the space below, too. Empty: nothing. */
-  minHeight: string
   /** Height of the frame before, which is kept until this one has one. */
   keptPx: number
   /** Called when the frame is shown, or hidden without a height, but not if the server is silent. */
@@ -30,12 +28,11 @@ export type MountedFrame = Readonly<{ frame: HTMLIFrameElement; remove(): void }
 export function mount(
   element: HTMLElement,
   address: string,
-  { read, minHeight, keptPx, onAnswer }: MountOptions,
+  { read, keptPx, onAnswer }: MountOptions,
 ): MountedFrame {
   const frame = createFrame(address, read)
   const reservedPx = Number(read('height')) || 0
   const { origin } = new URL(address)
-  if (minHeight) frame.style.margin = '0'
   let timer = 0
   /** The window that has answered; a frame that is moved in the document gets another one. */
   let answered: MessageEventSource | null = null

@@ -116,6 +116,8 @@ function toPlaceholder({ attributes, title, reservedHeightPx }: SnippetDetails):
     ...attributes,
     { name: 'data-title', value: title },
     { name: 'data-height', value: String(reservedHeightPx) },
+    // Before the script runs.
+    { name: 'style', value: `min-height:${reservedHeightPx}px;margin-block-end:1.5em` },
   ]
   return `<div ${all.map(({ name, value }) => `${name}="${escapeAttribute(value)}"`).join(' ')}></div>`
 }

@@ -47,6 +47,7 @@ describe('frames', () => {
       ...DETAILS.attributes,
       { name: 'data-title', value: DETAILS.title },
       { name: 'data-height', value: '540' },
+      { name: 'style', value: 'min-height:540px;margin-block-end:1.5em' },
     ])
     expect(find(id)).toMatch(/<\/div>\n<script async src=/)
   })

@@ -6,7 +6,7 @@ export type CommonAttributes = Readonly<{
   channel: string
   /** Reserved height in pixels, so that the page does not move. */
   height?: number | string
-  /** Title of the frame for assistive technology. Default: "Where to buy" or "Deals" in the language of the page. */
+  /** Title of the frame for assistive technology. Default: that of the document in the frame. */
   title?: string
   theme?: 'auto' | 'light' | 'dark'
   accent?: string

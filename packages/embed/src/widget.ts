@@ -26,6 +26,7 @@ export class Widget extends Base {
   })
   #unwatch: (() => void) | undefined
   #isScheduled = false
+  #isWarned = false
 
   constructor() {
     super()
@@ -65,7 +66,9 @@ export class Widget extends Base {
       // An invalid server, or half a surrogate pair in an attribute.
     }
     // For the author of the page; readers see the content.
-    console.warn('Vitrine needs a valid server, channel, where-to-buy: gtin, round-up: gtins.', this)
+    if (!this.#isWarned)
+      console.warn('Vitrine needs a valid server, channel, where-to-buy: gtin, round-up: gtins.', this)
+    this.#isWarned = true
     return undefined
   }
 }

@@ -131,7 +131,7 @@ describe('from right to left', () => {
       page.evaluate(
         `getComputedStyle(document.querySelector(${JSON.stringify(selector)}), ${JSON.stringify(pseudo)})[${JSON.stringify(property)}]`,
       )
-    expect(await read('.vitrine-go', '::before', 'rotate')).toBe('-45deg')
+    expect(await read('.vitrine-go', '::before', 'rotate')).toBe('225deg')
     expect(await read('.vitrine-go', '::before', 'content')).toBe('""')
     expect(
       await read('[data-layout="carousel"] .vitrine-deals', '::scroll-button(inline-end)', 'scale'),

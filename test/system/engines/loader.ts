@@ -204,7 +204,7 @@ export const loaderSuite = defineSuite('loader', (engine) => {
     await run(page, 'window.vitrine.scan()')
     // Each is logged once, for the developer of the page.
     const warnings = await page.evaluate<string[]>('warnings')
-    expect(warnings.filter((text) => text.includes('needs data-channel'))).toHaveLength(5)
+    expect(warnings.filter((text) => text.includes('needs data-server'))).toHaveLength(5)
   })
 
   test('loader messages from a foreign frame - move nothing', async () => {
@@ -307,7 +307,8 @@ export const loaderSuite = defineSuite('loader', (engine) => {
       undefined,
       '<script src="/bundle.js"></script>',
     )
-    const warning = 'Vitrine needs data-server or embed.js. [object HTMLDivElement]'
+    const warning =
+      'Vitrine needs data-server or embed.js, data-channel, data-gtin(s). [object HTMLDivElement]'
     expect(await page.evaluate('warnings')).toEqual([warning])
     expect(await page.evaluate('document.querySelector("iframe")')).toBeNull()
   })

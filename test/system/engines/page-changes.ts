@@ -64,14 +64,16 @@ export const pageChangesSuite = defineSuite('loader, pages that change', (engine
   })
 
   test('attributes of others - the frame stays as it is', async () => {
-    const page = await pages.open(toPlaceholder('1'))
-    await expect.poll(() => listProducts(page)).toEqual(['1'])
+    const page = await pages.open(toPlaceholder('1') + toPlaceholder('2'))
+    await expect.poll(() => listProducts(page)).toEqual(['1', '2'])
     await run(
       page,
       `frame = document.querySelector('iframe')
        frame.parentNode.className = 'is-visible'; frame.parentNode.dataset.other = '1'; document.body.dataset.state = 'ready'`,
     )
-    await page.evaluate('new Promise((done) => setTimeout(done, 100))')
+    // Records of changes arrive in their order.
+    await run(page, 'document.querySelectorAll("[data-vitrine]")[1].dataset.gtin = "3"')
+    await expect.poll(() => listProducts(page)).toEqual(['1', '3'])
     expect(await page.evaluate('frame.isConnected && document.querySelector("iframe") === frame')).toBe(true)
   })
 
@@ -83,7 +85,7 @@ export const pageChangesSuite = defineSuite('loader, pages that change', (engine
       </script>`,
     )
     await waitUntil(page, 'warnings.length > 0')
-    expect(await page.evaluate('warnings')).toEqual(['Vitrine: a script removes frames.'])
+    expect(await page.evaluate('warnings')).toEqual(['Vitrine: frames are removed.'])
     expect(await page.evaluate('removed')).toBe(10)
     // Another product is another try.
     await run(page, 'removed = -1000; box.dataset.gtin = "2"')
@@ -98,7 +100,7 @@ export const pageChangesSuite = defineSuite('loader, pages that change', (engine
       </script>`,
     )
     await waitUntil(page, 'changes > 9')
-    await page.evaluate('new Promise((done) => setTimeout(done, 100))')
+    await page.evaluate('new Promise(requestAnimationFrame)')
     expect(await page.evaluate<number>('changes')).toBeLessThan(25)
   })
 
@@ -118,7 +120,7 @@ export const pageChangesSuite = defineSuite('loader, pages that change', (engine
 
 export const serversSuite = defineSuite('loader, servers', (engine) => {
   const pages = useLoaderPages(engine)
-  const WITHOUT_SERVER = 'Vitrine needs data-server or embed.js.'
+  const WITHOUT_SERVER = 'Vitrine needs data-server or embed.js, data-channel, data-gtin(s).'
   const listOrigins = '[...document.querySelectorAll("iframe")].map(({ src }) => new URL(src).origin).join()'
 
   test('data-server of placeholders - each has its own server', async () => {
@@ -155,7 +157,10 @@ export const serversSuite = defineSuite('loader, servers', (engine) => {
   ])('combined %s without data-server - one warning and no frame', async (_kind, script) => {
     const page = await pages.open(toPlaceholder('1') + toPlaceholder('2'), script)
     await waitUntil(page, 'warnings.length > 0')
-    await page.evaluate('new Promise((done) => setTimeout(done, 100))')
+    // Frames begin in the next idle moment.
+    await page.evaluate(
+      'new Promise((done) => (window.requestIdleCallback ?? setTimeout)(() => setTimeout(done)))',
+    )
     expect(await page.evaluate('warnings')).toEqual([WITHOUT_SERVER])
     expect(await page.evaluate('document.querySelector("iframe")')).toBeNull()
   })

@@ -105,6 +105,28 @@ export const pageStylesSuite = defineSuite('widgets in the styles of a page', (e
   )
 
   test.each([
+    ...['list', 'table', 'card', 'button'].map((layout) => `?layout=${layout}`),
+    ...['rank', 'row'].map((layout) => `${PICKS}?layout=${layout}`),
+    ...['grid', 'list'].map((layout) => `deals?layout=${layout}&limit=4`),
+  ])('%s in columns of phones - price and shop of a row are its link', async (path) => {
+    const page = await openArticle(path, '')
+    for (const widthPx of [300, 390]) {
+      await run(page, `document.querySelector('main').style.width = '${widthPx}px'`)
+      const misses = await page.evaluate<string[]>(
+        `[...document.querySelectorAll('.vitrine-offer, .vitrine-button, .vitrine-deal, .vitrine-pick')].flatMap((row) =>
+          [...row.querySelectorAll('.vitrine-merchant, .vitrine-price, .vitrine-seller')].flatMap((part) => {
+            if (part.getClientRects().length === 0 || part.closest('details')) return []
+            part.scrollIntoView({ block: 'center', inline: 'center' })
+            const { left, top, width, height } = part.getBoundingClientRect()
+            const link = document.elementFromPoint(left + width / 2, top + height / 2)?.closest('a')
+            return link && (row.contains(link) || link.contains(row)) ? [] : [part.className + ' ' + part.textContent]
+          }))`,
+      )
+      expect(misses).toEqual([])
+    }
+  })
+
+  test.each([
     ['table of a box', '?layout=table'],
     ['table of a round-up', `${PICKS}?layout=table`],
   ])('%s, page with separate borders - keeps its lines and its edges', async (_title, path) => {
