@@ -358,13 +358,15 @@ export const loaderSuite = defineSuite('loader', (engine) => {
       { width: 360, height: 600 },
     )
     await waitUntil(page, isShown(0))
-    await run(page, 'scrollTo(0, document.body.scrollHeight)')
+    await run(page, 'historyBefore = history.length; scrollTo(0, document.body.scrollHeight)')
     await page.click('.vitrine-pages a', 'iframe')
     await waitUntil(page, 'Math.abs(document.querySelector("iframe").getBoundingClientRect().top) < 2')
     expect(await page.evaluate<number>('document.querySelector("iframe").offsetHeight')).toBeGreaterThan(
       1_000,
     )
     expect(await page.evaluate('location.search', 'iframe')).toContain('page=2')
+    // Back leaves the article.
+    expect(await page.evaluate('history.length - historyBefore')).toBe(0)
   })
 
   test('server down - nothing is shown, and the reserved space is released', async () => {
