@@ -101,7 +101,7 @@ export const FIND_TORN_TEXT = `(() => {
       if (element.closest('.vitrine-price, .vitrine-was, .vitrine-lines'))
         for (const match of node.data.matchAll(/\\p{Nd}[\\p{Nd}.,'’٬٫\\u00a0\\u202f]*\\p{Nd}/gu))
           if (countLines(node, match) > 1) problems.push('the number ' + match[0] + where)
-      for (const match of node.data.matchAll(/[^\\s/-]{3,}/gu)) {
+      for (const match of node.data.matchAll(/[^\\s/-]{3,}-?/gu)) {
         if (/[\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}]/u.test(match[0]) || countLines(node, match) < 2) continue
         // From the beginning of the text to the end of its column or row.
         const column = findColumn(element, widget)
@@ -111,7 +111,9 @@ export const FIND_TORN_TEXT = `(() => {
           return [left + Number.parseFloat(paddingLeft), right - Number.parseFloat(paddingRight)]
         })
         const columnPx = getComputedStyle(column).direction === 'rtl' ? inner[1] - outer[0] : outer[1] - inner[0]
-        if (measureWord(element, match[0]) < columnPx * 0.98) problems.push('the word ' + match[0] + where)
+        // The arrow of a fold.
+        const arrowPx = element.closest('summary') ? 2 * Number.parseFloat(getComputedStyle(element).fontSize) : 0
+        if (measureWord(element, match[0]) < columnPx * 0.98 - arrowPx) problems.push('the word ' + match[0] + where)
       }
     }
   }
