@@ -101,8 +101,8 @@ export const FIND_TORN_TEXT = `(() => {
       if (element.closest('.vitrine-price, .vitrine-was, .vitrine-lines'))
         for (const match of node.data.matchAll(/\\p{Nd}[\\p{Nd}.,'’٬٫\\u00a0\\u202f]*\\p{Nd}/gu))
           if (countLines(node, match) > 1) problems.push('the number ' + match[0] + where)
-      for (const match of node.data.matchAll(/[^\\s/-]{3,}-?/gu)) {
-        if (/[\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}]/u.test(match[0]) || countLines(node, match) < 2) continue
+      for (const match of node.data.matchAll(/([^\\s/-]{3,})-?/gu)) {
+        if (/[\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}]/u.test(match[0]) || countLines(node, { index: match.index, 0: match[1] }) < 2) continue
         // From the beginning of the text to the end of its column or row.
         const column = findColumn(element, widget)
         const [outer, inner] = [column, element.closest('p, div, span[class], td, th, li')].map((one) => {
