@@ -13,7 +13,7 @@ export type PicksLayout = (typeof PICKS_LAYOUTS)[number]
 export const GRID_LAYOUTS = ['grid', 'list', 'carousel'] as const
 export type GridLayout = (typeof GRID_LAYOUTS)[number]
 
-/** `auto`: the colour scheme that the reader's system prefers. */
+/** `auto`: the colour scheme of the page. */
 export const THEMES = ['auto', 'light', 'dark'] as const
 export type Theme = (typeof THEMES)[number]
 /** Only offers in stock, or all. */

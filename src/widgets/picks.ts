@@ -129,6 +129,9 @@ export function toPicksView(
     number: formatCount(index + 1, localization.locale),
   }))
   const offers = products.map(({ offer }) => offer)
+  // The first offer of a product is in stock if any is.
+  const isAnyInStock = offers.some(({ availability }) => availability.kind === 'in')
+  const order = isAnyInStock ? texts.boxOrder : texts.gridOrder.price
   return {
     wrapper: toWrapperView(options, localization, viewContext),
     layout: options.layout,
@@ -143,7 +146,7 @@ export function toPicksView(
     notices: toNoticesView(
       {
         checkedAtMs: findProductTimes(shown, viewContext).checkedAtMs ?? viewContext.nowMs,
-        order: shown.some(({ offerCount }) => offerCount > 1) ? [texts.boxOrder] : [],
+        order: shown.some(({ offerCount }) => offerCount > 1) ? [order] : [],
         offers,
       },
       localization,

@@ -110,6 +110,8 @@ function renderBox(query: string, isStandIn = false): string {
   return removeSubSlots(renderer.renderBox(found))
 }
 
+const listTerms = (products: readonly Product[]): readonly string[] => view(products).notices.terms
+
 describe('products of a round-up', () => {
   test('order - that of the editor, with numbers, labels by position, and the first offer of a box', () => {
     const { products } = view([CHAIR, LAMP, DESK], '', { labels: ['Best overall', '', 'Best value'] })
@@ -127,6 +129,12 @@ describe('products of a round-up', () => {
     expect(chair?.shops).toBeNull()
     expect(lamp?.shops?.label).toBe('3 shops')
     expect(lamp?.shops?.offers.map(({ merchant }) => merchant)).toEqual(['Nordhem', 'Kopje', 'Ando'])
+  })
+
+  test('notice about the order - only with several offers, and of stock only with some in stock', () => {
+    expect(listTerms([CHAIR, CHAIR])).toEqual(['Shipping not included'])
+    expect(listTerms([DESK, DESK])).toEqual(['Lowest price first', 'Shipping not included'])
+    expect(listTerms([DESK, LAMP])).toEqual(['In stock first, then by price', 'Shipping not included'])
   })
 
   test('sold out - is shown and marked, and no price is the lowest', () => {
