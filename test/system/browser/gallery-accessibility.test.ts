@@ -113,10 +113,10 @@ test.each([320, 375, 768, 1_440])('window of %i px - does not scroll sideways', 
 test('way back - the link and the tabs open the studio', async () => {
   const page = await gallery.open('')
   await page.getByRole('link', { name: 'Back to the studio' }).click()
-  expect(new URL(page.url()).pathname).toBe('/studio')
+  await expect.poll(() => new URL(page.url()).pathname).toBe('/studio')
   await page.getByRole('link', { name: 'Gallery', exact: true }).click()
   await page.getByRole('link', { name: 'Deals', exact: true }).click()
-  expect(page.url()).toMatch(/\/studio\?tab=deals$/)
+  await expect.poll(() => page.url()).toMatch(/\/studio\?tab=deals$/)
 })
 
 describe('accessibility tree', () => {

@@ -97,7 +97,7 @@ describe('accessibility', () => {
     const { page } = await open('publish/embedding.html')
     await page.keyboard.press('Tab')
     await page.keyboard.press('Enter')
-    expect(new URL(page.url()).hash).toBe('#content')
+    await expect.poll(() => new URL(page.url()).hash).toBe('#content')
   })
 })
 
@@ -116,7 +116,7 @@ describe('requests', () => {
     expect(response?.status()).toBe(404)
     expect(await page.evaluate('getComputedStyle(document.querySelector("h1")).fontWeight')).toBe('500')
     await page.getByRole('link', { name: 'All pages' }).click()
-    expect(page.url()).toBe(toUrl('contents.html'))
+    await page.waitForURL(toUrl('contents.html'))
   })
 
   test('start of the site - leads to the newest version', async () => {
@@ -143,7 +143,7 @@ describe('without a script', () => {
       .getByRole('navigation', { name: 'On this page' })
       .getByRole('link', { name: 'Colours' })
       .click()
-    expect(new URL(page.url()).hash).toBe('#colours')
+    await expect.poll(() => new URL(page.url()).hash).toBe('#colours')
     expect(await page.locator('[data-theme-switch], .copy').filter({ visible: true }).count()).toBe(0)
     await page.locator('.masthead').getByRole('link', { name: 'All pages' }).click()
     await page.waitForURL(toUrl('contents.html'))
