@@ -1,9 +1,26 @@
+import { createShopBook } from '../../src/offers/shop-book.ts'
+import { NO_SUB_RULES } from '../../src/offers/sub-ids.ts'
 import { type PicksOptions, type BoxOptions } from '../../src/widgets/options.ts'
 import * as picks from '../../src/widgets/picks.ts'
 import { limitBoxRows, limitPicksRows } from '../../src/widgets/row-limits.ts'
 import type { ViewContext } from '../../src/widgets/view-parts.ts'
 import type { BoxView, PicksView } from '../../src/widgets/view-models.ts'
 import * as boxes from '../../src/widgets/where-to-buy.ts'
+import { NOON_MS } from './harness.ts'
+
+/** A fragment in English at noon, without a shop file. */
+export const VIEW_CONTEXT: ViewContext = {
+  publicUrl: 'https://widgets.example',
+  stylePath: '/assets/vitrine.00000000.css',
+  disclosure: { kind: 'locale' },
+  timeZone: 'UTC',
+  shops: createShopBook([]),
+  priceMaxAgeSeconds: 3_600,
+  nowMs: NOON_MS,
+  surface: 'fragment',
+  subRules: NO_SUB_RULES,
+  countedBaseUrl: null,
+}
 
 type Given<Data> = Omit<Data, 'offers' | 'offerCount' | 'isLowestOfSeveral' | 'variants'> & picks.DatedProduct
 

@@ -1,28 +1,12 @@
 import { describe, expect, test } from 'vitest'
-import { NO_SUB_RULES } from '../../src/offers/sub-ids.ts'
 import type { Offer } from '../../src/catalog/contract.ts'
 import { type PriceSeries, toDay } from '../../src/offers/price-history.ts'
-import { createShopBook } from '../../src/offers/shop-book.ts'
 import { parseBoxOptions } from '../../src/widgets/options.ts'
 import { createRenderer } from '../../src/widgets/render.ts'
 import type { BoxView } from '../../src/widgets/view-models.ts'
-import type { ViewContext } from '../../src/widgets/view-parts.ts'
-import { toBoxHistory, toBoxView } from '../helpers/shown-views.ts'
+import { VIEW_CONTEXT, toBoxHistory, toBoxView } from '../helpers/shown-views.ts'
 import { NOON_MS } from '../helpers/harness.ts'
 import { makeParsedOffer, makeProduct } from '../helpers/products.ts'
-
-const VIEW_CONTEXT: ViewContext = {
-  publicUrl: 'https://widgets.example',
-  stylePath: '/assets/vitrine.00000000.css',
-  disclosure: { kind: 'locale' },
-  timeZone: 'UTC',
-  shops: createShopBook([]),
-  priceMaxAgeSeconds: 3_600,
-  nowMs: NOON_MS,
-  surface: 'fragment',
-  subRules: NO_SUB_RULES,
-  countedBaseUrl: null,
-}
 
 const renderer = createRenderer()
 

@@ -1,29 +1,15 @@
 import * as fc from 'fast-check'
 import { removeSubSlots } from '../../src/lib/sub-template.ts'
-import { NO_SUB_RULES } from '../../src/offers/sub-ids.ts'
 import { describe, expect, test } from 'vitest'
-import { createShopBook } from '../../src/offers/shop-book.ts'
 import type { DealEntry } from '../../src/storage/store.ts'
 import { type GridData, toDealQuery, toGridView } from '../../src/widgets/deals.ts'
 import { parseGridOptions } from '../../src/widgets/options.ts'
-import type { ViewContext } from '../../src/widgets/view-parts.ts'
 import type { GridView } from '../../src/widgets/view-models.ts'
 import { CHANNEL_ID } from '../helpers/fake-catalog.ts'
 import { NOON_MS } from '../helpers/harness.ts'
 import { makeParsedOffer, toGtin } from '../helpers/products.ts'
+import { VIEW_CONTEXT } from '../helpers/shown-views.ts'
 
-const VIEW_CONTEXT: ViewContext = {
-  publicUrl: 'https://widgets.example',
-  stylePath: '/assets/vitrine.00000000.css',
-  disclosure: { kind: 'locale' },
-  timeZone: 'UTC',
-  shops: createShopBook([]),
-  priceMaxAgeSeconds: 3_600,
-  nowMs: NOON_MS,
-  surface: 'fragment',
-  subRules: NO_SUB_RULES,
-  countedBaseUrl: null,
-}
 const DEFAULTS = { locale: 'en', currency: null }
 const PATH = `https://widgets.example/embeds/${CHANNEL_ID}/deals`
 const PAGES = { path: PATH, defaults: DEFAULTS }

@@ -3,28 +3,14 @@ import { describe, expect, test } from 'vitest'
 import type { Offer, Product } from '../../src/catalog/contract.ts'
 import { removeSubSlots } from '../../src/lib/sub-template.ts'
 import { createShopBook } from '../../src/offers/shop-book.ts'
-import { NO_SUB_RULES } from '../../src/offers/sub-ids.ts'
 import { PICKS_LAYOUTS } from '../../src/widgets/option-list.ts'
 import { parseBoxOptions, parsePicksOptions } from '../../src/widgets/options.ts'
 import { createRenderer } from '../../src/widgets/render.ts'
 import type { ViewContext } from '../../src/widgets/view-parts.ts'
 import type { PicksView } from '../../src/widgets/view-models.ts'
-import { toBoxView, toPicksView } from '../helpers/shown-views.ts'
+import { VIEW_CONTEXT, toBoxView, toPicksView } from '../helpers/shown-views.ts'
 import { NOON_MS } from '../helpers/harness.ts'
 import { makeParsedOffer, makeProduct } from '../helpers/products.ts'
-
-const VIEW_CONTEXT: ViewContext = {
-  publicUrl: 'https://widgets.example',
-  stylePath: '/assets/vitrine.00000000.css',
-  disclosure: { kind: 'locale' },
-  timeZone: 'UTC',
-  shops: createShopBook([]),
-  priceMaxAgeSeconds: 3_600,
-  nowMs: NOON_MS,
-  surface: 'fragment',
-  subRules: NO_SUB_RULES,
-  countedBaseUrl: null,
-}
 
 const renderer = createRenderer()
 const DEFAULTS = { locale: 'en', currency: null }

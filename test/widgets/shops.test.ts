@@ -1,5 +1,4 @@
 import * as fc from 'fast-check'
-import { NO_SUB_RULES } from '../../src/offers/sub-ids.ts'
 import { describe, expect, test } from 'vitest'
 import type { Offer } from '../../src/catalog/contract.ts'
 import { createShopBook } from '../../src/offers/shop-book.ts'
@@ -8,22 +7,9 @@ import { joinTextParts } from '../../src/widgets/locales/index.ts'
 import { parseBoxOptions } from '../../src/widgets/options.ts'
 import type { ViewContext } from '../../src/widgets/view-parts.ts'
 import type { BoxView } from '../../src/widgets/view-models.ts'
-import { toBoxView } from '../helpers/shown-views.ts'
+import { VIEW_CONTEXT, toBoxView } from '../helpers/shown-views.ts'
 import { NOON_MS } from '../helpers/harness.ts'
 import { makeParsedOffer, makeProduct } from '../helpers/products.ts'
-
-const VIEW_CONTEXT: ViewContext = {
-  publicUrl: 'https://widgets.example',
-  stylePath: '/assets/vitrine.00000000.css',
-  disclosure: { kind: 'locale' },
-  timeZone: 'UTC',
-  shops: createShopBook([]),
-  priceMaxAgeSeconds: 3_600,
-  nowMs: NOON_MS,
-  surface: 'fragment',
-  subRules: NO_SUB_RULES,
-  countedBaseUrl: null,
-}
 
 const makePricedOffer = (merchant: string, price: string, over: Partial<Offer> = {}): Offer =>
   makeParsedOffer({ merchant, price, ...over })

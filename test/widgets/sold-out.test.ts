@@ -1,27 +1,14 @@
 import { expect, test } from 'vitest'
 import type { Offer } from '../../src/catalog/contract.ts'
-import { createShopBook } from '../../src/offers/shop-book.ts'
-import { NO_SUB_RULES } from '../../src/offers/sub-ids.ts'
 import { parseBoxOptions } from '../../src/widgets/options.ts'
 import type { BoxView } from '../../src/widgets/view-models.ts'
 import { NOON_MS } from '../helpers/harness.ts'
 import { makeParsedOffer, makeProduct } from '../helpers/products.ts'
-import { toBoxView } from '../helpers/shown-views.ts'
+import { VIEW_CONTEXT, toBoxView } from '../helpers/shown-views.ts'
 
 function view(offers: readonly Offer[]): BoxView | undefined {
   const options = parseBoxOptions(new URLSearchParams(), { locale: 'en', currency: null }, 'fragment')
-  return toBoxView({ product: makeProduct({ offers }), asOfMs: NOON_MS }, options, {
-    publicUrl: 'https://widgets.example',
-    stylePath: '/assets/vitrine.00000000.css',
-    disclosure: { kind: 'locale' },
-    timeZone: 'UTC',
-    shops: createShopBook([]),
-    priceMaxAgeSeconds: 3_600,
-    nowMs: NOON_MS,
-    surface: 'fragment',
-    subRules: NO_SUB_RULES,
-    countedBaseUrl: null,
-  })
+  return toBoxView({ product: makeProduct({ offers }), asOfMs: NOON_MS }, options, VIEW_CONTEXT)
 }
 
 test('no shop in stock - the order is that of the prices', () => {

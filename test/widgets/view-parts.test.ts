@@ -1,7 +1,5 @@
 import * as fc from 'fast-check'
-import { NO_SUB_RULES } from '../../src/offers/sub-ids.ts'
 import { describe, expect, test } from 'vitest'
-import { createShopBook } from '../../src/offers/shop-book.ts'
 import { parseBoxOptions } from '../../src/widgets/options.ts'
 import {
   type ViewContext,
@@ -15,18 +13,12 @@ import { getLocalization } from '../../src/widgets/locales/index.ts'
 import type { NoticesView, OfferView } from '../../src/widgets/view-models.ts'
 import { NOON_MS } from '../helpers/harness.ts'
 import { makeParsedOffer, toGtin } from '../helpers/products.ts'
+import { VIEW_CONTEXT as FRAGMENT_CONTEXT } from '../helpers/shown-views.ts'
 
 const VIEW_CONTEXT: ViewContext = {
+  ...FRAGMENT_CONTEXT,
   publicUrl: 'https://widgets.example/sub',
-  stylePath: '/assets/vitrine.00000000.css',
-  disclosure: { kind: 'locale' },
-  timeZone: 'UTC',
-  shops: createShopBook([]),
   priceMaxAgeSeconds: 7_200,
-  nowMs: NOON_MS,
-  surface: 'fragment',
-  subRules: NO_SUB_RULES,
-  countedBaseUrl: null,
 }
 const STYLE = 'https://widgets.example/sub/assets/vitrine.00000000.css'
 

@@ -16,22 +16,32 @@ afterAll(() => publisher.close())
 const LIGHT = 'rgb(250, 248, 244)'
 const DARK = 'rgb(27, 26, 24)'
 
-/** Rules of a page that has the scheme, and the surface of a widget with `theme=auto` in it. The reader's system is light. */
+/** Parts of a page that has the scheme, and the surface of a widget with `theme=auto` in it. The reader's system is light. */
 const SCHEMES = [
   ['page without a scheme', '', LIGHT],
-  ['dark page', ':root { color-scheme: dark }', DARK],
-  ['light page', ':root { color-scheme: light }', LIGHT],
-  ['page with both schemes', ':root { color-scheme: light dark }', LIGHT],
-  ['dark part of a page', 'main { color-scheme: dark }', DARK],
-  ['light part of a dark page', ':root { color-scheme: dark } main { color-scheme: light }', LIGHT],
-  ['dark page with a dark background, without a scheme', 'body { background: #111; color: #eee }', LIGHT],
+  ['dark page', '<style>:root { color-scheme: dark }</style>', DARK],
+  ['light page', '<style>:root { color-scheme: light }</style>', LIGHT],
+  ['page with both schemes', '<style>:root { color-scheme: light dark }</style>', LIGHT],
+  ['dark part of a page', '<style>main { color-scheme: dark }</style>', DARK],
+  [
+    'light part of a dark page',
+    '<style>:root { color-scheme: dark } main { color-scheme: light }</style>',
+    LIGHT,
+  ],
+  [
+    'dark page with a dark background, without a scheme',
+    '<style>body { background: #111; color: #eee }</style>',
+    LIGHT,
+  ],
+  ['page that its meta element makes dark', '<meta name="color-scheme" content="dark">', DARK],
+  ['page whose meta element has both schemes', '<meta name="color-scheme" content="dark light">', LIGHT],
 ] as const
 
 const readStyle = (selector: string, property: string): string =>
   `getComputedStyle(root.querySelector('${selector}')).${property}`
 
 export const pageStylesSuite = defineSuite('widgets in the styles of a page', (engine) => {
-  const openArticle = async (path: string, css: string): Promise<EnginePage> => {
+  const openArticle = async (path: string, css: string, head = ''): Promise<EnginePage> => {
     const { origin, pathname } = new URL(server.addresses.box)
     const box = `${origin}${pathname.replace('/embeds/', '/fragments/')}`
     const fragment = await (
@@ -40,7 +50,7 @@ export const pageStylesSuite = defineSuite('widgets in the styles of a page', (e
     publisher.responses.set(
       '/',
       toHtmlResponse(
-        `<!doctype html><html lang="en"><head><title>Article</title><style>${css}</style></head><body><main style="display:block;width:700px"><p id="above">Above</p>${fragment}<p id="below">Below</p></main></body></html>`,
+        `<!doctype html><html lang="en"><head><title>Article</title><style>${css}</style>${head}</head><body><main style="display:block;width:700px"><p id="above">Above</p>${fragment}<p id="below">Below</p></main></body></html>`,
       ),
     )
     const page = await engine.open()
@@ -53,10 +63,10 @@ export const pageStylesSuite = defineSuite('widgets in the styles of a page', (e
 
   test.each(
     ['none', 'shadow'].flatMap((isolate) =>
-      SCHEMES.map(([title, css, surface]) => ({ isolate, title, css, surface })),
+      SCHEMES.map(([title, head, surface]) => ({ isolate, title, head, surface })),
     ),
-  )('isolate=$isolate, theme=auto in a $title - has its colours', async ({ isolate, css, surface }) => {
-    const page = await openArticle(`?isolate=${isolate}`, css)
+  )('isolate=$isolate, theme=auto in a $title - has its colours', async ({ isolate, head, surface }) => {
+    const page = await openArticle(`?isolate=${isolate}`, '', head)
     expect(await page.evaluate(readStyle('.vitrine', 'backgroundColor'))).toBe(surface)
   })
 
@@ -175,12 +185,29 @@ export const frameThemesSuite = defineSuite('loader, theme of the page', (engine
   const readTheme = '(new URL(document.querySelector("iframe").src)).searchParams.get("theme")'
   const readScheme = 'getComputedStyle(document.querySelector("iframe")).colorScheme'
 
-  test.each(SCHEMES)('%s - the frame has its colours', async (_title, css, surface) => {
-    const page = await pages.open(`<style>${css}</style><main>${toPlaceholder('1')}</main>`)
+  test.each(SCHEMES)('%s - the frame has its colours', async (_title, head, surface) => {
+    const page = await pages.open(`${head}<main>${toPlaceholder('1')}</main>`)
     await expect.poll(() => listProducts(page)).toEqual(['1'])
     expect(await page.evaluate(readTheme)).toBe(surface === DARK ? 'dark' : null)
     expect(await page.evaluate(readScheme)).toBe(surface === DARK ? 'dark' : 'light')
   })
+
+  test.each(SCHEMES)(
+    '%s, placeholder in a shadow root - the frame has its colours',
+    async (_title, head, surface) => {
+      const page = await pages.open(`${head}<main></main>`)
+      await waitUntil(page, 'typeof vitrine === "object"')
+      await run(
+        page,
+        `root = document.querySelector('main').attachShadow({ mode: 'open' })
+       root.innerHTML = \`${toPlaceholder('1')}\`
+       vitrine.scan(root)`,
+      )
+      await waitUntil(page, 'root.querySelector("iframe")')
+      const address = await page.evaluate<string>('root.querySelector("iframe").src')
+      expect(new URL(address).searchParams.get('theme')).toBe(surface === DARK ? 'dark' : null)
+    },
+  )
 
   test.each(['light', 'dark'])('data-theme="%s" - whatever the page is', async (theme) => {
     const page = await pages.open(
@@ -206,5 +233,19 @@ export const frameThemesSuite = defineSuite('loader, theme of the page', (engine
     expect(await page.evaluate(readTheme)).toBe('dark')
     await run(page, 'document.querySelector("main").style.colorScheme = "light"')
     await waitUntil(page, `${readTheme} === null`)
+  })
+
+  test('page that changes its meta element - the frame follows it', async () => {
+    const page = await pages.open(`<meta name="color-scheme" content="light">${toPlaceholder('1')}`)
+    await expect.poll(() => listProducts(page)).toEqual(['1'])
+    for (const [scheme, theme] of [
+      ['dark', 'dark'],
+      ['light dark', null],
+    ]) {
+      await run(page, `document.querySelector('meta').content = '${scheme}'`)
+      await page.evaluate('new Promise(requestAnimationFrame)')
+      expect(await page.evaluate(readTheme)).toBe(theme)
+      await expect.poll(() => listProducts(page)).toEqual(['1'])
+    }
   })
 })
