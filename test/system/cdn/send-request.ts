@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
+import { expect, vi } from 'vitest'
 
 /** A request to a CDN; `from` is the visitor's IP address, in the loopback range. */
 export type CdnRequest = Readonly<{
@@ -38,6 +39,14 @@ export async function sendRequest(
     body: Buffer.concat(chunks).toString('latin1'),
   }
 }
+
+/** Send requests until nginx serves the response from its cache: it sends a new response a moment before it caches it. */
+export const waitForHit = (url: string): Promise<CdnResponse> =>
+  vi.waitFor(async () => {
+    const response = await sendRequest(url)
+    expect(response.headers['x-cache']).toBe('HIT')
+    return response
+  })
 
 /** Return what a reader sees of a response: `shown`, `hidden`, `unavailable`, or what is wrong with it. */
 export function classifyResponse({ status, headers, body }: CdnResponse): string {

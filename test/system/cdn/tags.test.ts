@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { PACKAGE_FOLDER } from '../../../src/lib/paths.ts'
 import { CHANNEL_ID, makeWireOffer, makeWireProduct } from '../../helpers/fake-catalog.ts'
 import { describeWithProgram } from '../includes/program.ts'
-import { sendRequest } from './send-request.ts'
+import { sendRequest, waitForHit } from './send-request.ts'
 import { type CdnFixture, createCdnFixture, toBoxPath } from './fixture.ts'
 import { type Cdn, startNginx, startVarnish } from './programs.ts'
 import { type Purge, testPurgeByTag } from './purging.ts'
@@ -86,7 +86,7 @@ describeWithProgram('nginx', 'nginx, servers with cache tags', () => {
     'purge.sh - invalid tag %j - is rejected, and nothing is deleted',
     async (tag) => {
       const url = getCdn().origin + toBoxPath(fixture.nextGtin())
-      await sendRequest(url)
+      await waitForHit(url)
       await expect(run('sh', [script, getCdn().cacheFolder, tag])).rejects.toThrow(/not a tag|the tag/)
       expect((await sendRequest(url)).headers['x-cache']).toBe('HIT')
     },
