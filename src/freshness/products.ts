@@ -136,8 +136,7 @@ export class ProductSource {
     }
     const stored = await tryReadBeforeDeadline(this.#details, request.deadlineMs, read())
     const isStoredNewer =
-      stored !== undefined &&
-      (cachedEntry === undefined || isNewer(stored.asOfMs, cachedEntry.asOfMs, clock.nowMs()))
+      stored !== undefined && (cachedEntry === undefined || isReplacement(stored, cachedEntry, clock.nowMs()))
     if (isStoredNewer) this.#cacheEntry(request, stored)
     return { entry: isStoredNewer ? stored : cachedEntry, isCopyRead, failure }
   }
@@ -257,6 +256,13 @@ export class ProductSource {
   #classifyAge({ asOfMs }: CopyEntry): ReturnType<typeof classifyAge> {
     return classifyAge(asOfMs, this.#details.clock.nowMs(), this.#details.config)
   }
+}
+
+/** Whether an entry of the copy replaces the cached one. As in the copy, a product is preferred to a 404 of the same time. */
+function isReplacement(stored: CopyEntry, cached: CopyEntry, nowMs: number): boolean {
+  return cached.product === null
+    ? !isNewer(cached.asOfMs, stored.asOfMs, nowMs)
+    : isNewer(stored.asOfMs, cached.asOfMs, nowMs)
 }
 
 /** Estimated memory of a product or offer without its texts. */

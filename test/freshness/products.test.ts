@@ -251,6 +251,16 @@ describe('several processes on one copy', () => {
   })
 })
 
+test('product of a walk with the time of a cached 404 - is shown as soon as the 404 has expired', async () => {
+  const sources = await makeSources()
+  setOutcome(sources.catalog, '404', GTIN)
+  expect(await requestProduct(sources)).toMatchObject({ value: null })
+  await sources.settle()
+  await walkAll(sources.store, [makeProduct({ gtin: GTIN, title: 'walked' })], NOON_MS)
+  sources.clock.advance(6 * MINUTE_MS)
+  expect(await requestProduct(sources)).toMatchObject({ value: { title: 'walked' } })
+})
+
 describe('store that fails', () => {
   test('unknown product - is fetched, shown and cached in memory; each failure is reported', async () => {
     const sources = await makeWithFailingStore()
