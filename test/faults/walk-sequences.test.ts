@@ -60,15 +60,20 @@ const PERIOD_MS = HOUR_MS
 const SLACK_MS = MINUTE_MS
 const RESCUE_MS = 604_800 * SECOND_MS
 const NOT_FOUND_MS = 5 * MINUTE_MS
+const FRESH_MS = 5 * MINUTE_MS
+
+/** With odd seconds, so that the clock never returns to an earlier millisecond. */
+const JUMPS_MS = [
+  -48 * HOUR_MS + 61 * SECOND_MS,
+  -2 * HOUR_MS + 127 * SECOND_MS,
+  26 * HOUR_MS + 251 * SECOND_MS,
+]
 
 const steps: Arbitrary<Step[]> = array(
   record({
     catalog: constantFrom(...CATALOGS),
     passesMs: constantFrom(10 * MINUTE_MS, HOUR_MS, 5 * HOUR_MS),
-    jumpMs: oneof(
-      { weight: 3, arbitrary: constant(0) },
-      { weight: 1, arbitrary: constantFrom(-48 * HOUR_MS, -2 * HOUR_MS, 26 * HOUR_MS) },
-    ),
+    jumpMs: oneof({ weight: 3, arbitrary: constant(0) }, { weight: 1, arbitrary: constantFrom(...JUMPS_MS) }),
     isRestarted: boolean(),
     takenOverMs: oneof(
       { weight: 3, arbitrary: constant(null) },
@@ -99,6 +104,8 @@ class ExpectedState {
   #similarWalks: Readonly<{ finding: string; startedAtMs: number }>[] = []
   readonly #withdrawn = new Set<string>()
   readonly #notFoundAtMs = new Map<string, number>()
+  readonly #hidden: Readonly<{ gtin: string; atMs: number }>[] = []
+  #hiddenBeforeSetBack: readonly Readonly<{ gtin: string; atMs: number }>[] = []
   /** When a walk of all products was last accepted; `null`: a worse one may have been accepted since. */
   #completeWalkAtMs: number | null = null
 
@@ -138,9 +145,23 @@ class ExpectedState {
     this.#notFoundAtMs.set(gtin, nowMs)
   }
 
+  /** Record that a visitor did not see the product. */
+  recordHidden(gtin: string, atMs: number): void {
+    this.#hidden.push({ gtin, atMs })
+  }
+
+  /** Record that the clock was set back: what was cached before may be fresh again. */
+  recordSetBack(): void {
+    this.#hiddenBeforeSetBack = [...this.#hidden]
+  }
+
   isShown(gtin: string, nowMs: number): boolean {
     // A 404 is cached for five minutes, even if a walk then finds the product. The clock may have jumped back.
     if (Math.abs(nowMs - (this.#notFoundAtMs.get(gtin) ?? Infinity)) <= NOT_FOUND_MS) return false
+    const isHiddenOneFresh = this.#hiddenBeforeSetBack.some(
+      (hidden) => hidden.gtin === gtin && Math.abs(nowMs - hidden.atMs) <= FRESH_MS,
+    )
+    if (isHiddenOneFresh) return false
     return !this.#withdrawn.has(gtin) && nowMs - (this.#acceptedAtMs.get(gtin) ?? 0) <= RESCUE_MS
   }
 
@@ -300,7 +321,7 @@ class Sequence {
 
   async play(step: Step, index: number): Promise<void> {
     this.#name = `step ${index}, ${step.catalog}`
-    this.#server.clock.advance(step.passesMs + step.jumpMs)
+    this.#advance(step.passesMs + step.jumpMs)
     if (step.isRestarted) await this.#server.restart()
     await this.#walk(step)
     // The second visit sees the result of the background refresh that the first one started.
@@ -315,12 +336,17 @@ class Sequence {
     if (takenOverMs !== null && hasPages) {
       await this.#server.walkAndCrash(catalog)
       await this.#visit(catalog)
-      clock.advance(takenOverMs)
+      this.#advance(takenOverMs)
       // The walk resumes after two minutes; after a longer time or a backwards jump it starts again.
       if (takenOverMs !== 2 * MINUTE_MS) startedAtMs = clock.nowMs()
       await this.#server.takeOver()
     } else await this.#server.walk(catalog)
     await this.#checkEnd(this.#expected.recordWalk(catalog, startedAtMs), startedAtMs)
+  }
+
+  #advance(byMs: number): void {
+    if (byMs < 0) this.#expected.recordSetBack()
+    this.#server.clock.advance(byMs)
   }
 
   async #checkEnd(expected: 'accepted' | 'held' | 'either', startedAtMs: number): Promise<void> {
@@ -337,8 +363,9 @@ class Sequence {
         // Without a listed channel, all products exist here, and a 404 is ignored.
         if (!listProducts(kind).some((product) => product.gtin === requestedGtin))
           this.#expected.recordNotFound(requestedGtin, clock.nowMs())
-      if (!isShown && this.#expected.isShown(gtin, clock.nowMs()))
-        this.#addProblem(`product ${gtin} is not shown`)
+      if (isShown) continue
+      if (this.#expected.isShown(gtin, clock.nowMs())) this.#addProblem(`product ${gtin} is not shown`)
+      this.#expected.recordHidden(gtin, clock.nowMs())
     }
     const dealCount = await this.#server.visitGrid()
     if (dealCount === 0 && this.#expected.hasDeals(clock.nowMs())) this.#addProblem('the grid is empty')
