@@ -12,7 +12,7 @@ export function toTheme(element: Element, theme: string | null): string | null {
   if (theme && theme !== 'auto') return theme
   const { colorScheme } = getComputedStyle(element)
   const schemes = `${colorScheme === 'normal' ? findMeta()?.content : colorScheme}`
-  const isDark = schemes.includes('dark') && (matchMedia(DARK_SYSTEM).matches || !schemes.includes('light'))
+  const isDark = /dark/i.test(schemes) && (matchMedia(DARK_SYSTEM).matches || !/light/i.test(schemes))
   return isDark ? 'dark' : null
 }
 

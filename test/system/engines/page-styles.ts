@@ -34,6 +34,7 @@ const SCHEMES = [
     LIGHT,
   ],
   ['page that its meta element makes dark', '<meta name="color-scheme" content="dark">', DARK],
+  ['page whose meta element is in capitals', '<meta name="color-scheme" content="DARK">', DARK],
   ['page whose meta element has both schemes', '<meta name="color-scheme" content="dark light">', LIGHT],
 ] as const
 
