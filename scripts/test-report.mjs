@@ -5,12 +5,15 @@ import { stripVTControlCharacters } from 'node:util'
 
 const SLOWEST = 10
 
+/** Enough for the counterexample of a property. */
+const MAX_MESSAGE_CHARACTERS = 2_000
+
 /** Return what stands before the stack trace, on one line. */
 const describeFailure = (message) =>
   stripVTControlCharacters(message)
     .split(/\n +at /)[0]
     .replaceAll(/\s+/g, ' ')
-    .slice(0, 300)
+    .slice(0, MAX_MESSAGE_CHARACTERS)
 
 const { testResults, numPassedTests, numFailedTests, numFailedTestSuites } = JSON.parse(
   await readFile(process.argv[2], 'utf8'),

@@ -259,7 +259,7 @@ export class ProductSource {
 }
 
 /** Whether an entry of the copy replaces the cached one. As in the copy, a product is preferred to a 404 of the same time. */
-function isReplacement(stored: CopyEntry, cached: CopyEntry, nowMs: number): boolean {
+export function isReplacement(stored: CopyEntry, cached: CopyEntry, nowMs: number): boolean {
   return cached.product === null
     ? !isNewer(cached.asOfMs, stored.asOfMs, nowMs)
     : isNewer(stored.asOfMs, cached.asOfMs, nowMs)

@@ -1,7 +1,6 @@
 import type { Product } from '../catalog/contract.ts'
-import { isNewer } from '../clock.ts'
 import type { Context } from '../context.ts'
-import { readCompleteness } from '../freshness/products.ts'
+import { isReplacement, readCompleteness } from '../freshness/products.ts'
 import type { ChannelList, CopyEntry, CopyState } from '../storage/store.ts'
 
 /** The catalog's current response for the product, or why the catalog was not called. */
@@ -81,5 +80,5 @@ function findNewer(
   nowMs: number,
 ): CopyEntry | undefined {
   if (stored === undefined || cached === undefined) return stored ?? cached
-  return isNewer(cached.asOfMs, stored.asOfMs, nowMs) ? cached : stored
+  return isReplacement(stored, cached, nowMs) ? stored : cached
 }
