@@ -1,5 +1,5 @@
 import { array, guid, literal, number, object, string, union, unknown } from 'zod'
-import { isUsableLink } from '../offers/links.ts'
+import { toUsableLink } from '../offers/links.ts'
 import { isPrice } from '../offers/money.ts'
 import type { OfferTimes } from '../offers/price-age.ts'
 import { cleanText } from '../offers/text.ts'
@@ -49,13 +49,12 @@ export const wireChannelSchema = object({
 /** `{ items: [Channel, …] }`; each channel is checked separately. */
 export const wireChannelListSchema = object({ items: array(unknown()) })
 
-/** `{ items: [Product, …], next_cursor }`; each product is checked separately. */
+/** `{ items: [Product, …], next_cursor }`; each product is checked separately. An empty cursor is the end, like `null`. */
 export const wireProductPageSchema = object({
   items: array(unknown()),
   next_cursor: string()
-    .min(1)
     .nullish()
-    .transform((cursor) => cursor ?? null),
+    .transform((cursor) => cursor || null),
 })
 
 /** A product whose images and offers are not checked yet. */
@@ -125,7 +124,7 @@ export type Offer = Readonly<{
   /** ISO 4217 code, upper case. */
   currency: string
   availability: string
-  /** The catalog's tracking link, byte for byte. */
+  /** The catalog's tracking link, byte for byte, except characters that a URL must percent-encode. */
   affiliateUrl: string
 }> &
   OfferTimes
@@ -166,7 +165,7 @@ export function parseOffer(item: unknown): Offer | OfferProblem {
     oldPrice: isPrice(oldPrice ?? '') ? (oldPrice ?? null) : null,
     currency: /^[a-z]{3}$/i.test(currency) ? currency.toUpperCase() : '',
     availability: cleanText(availability ?? '', MAX_NAME_CHARACTERS),
-    affiliateUrl: link,
+    affiliateUrl: toUsableLink(link) ?? '',
     saleEndsAtMs: parseTimestamp(saleEndsAt),
     checkedAtMs: parseTimestamp(checkedAt),
   }
@@ -177,5 +176,5 @@ function findProblem(offer: Offer): OfferProblem | undefined {
   if (offer.merchant === '') return 'merchant'
   if (!isPrice(offer.price)) return 'price'
   if (offer.currency === '') return 'currency'
-  return isUsableLink(offer.affiliateUrl) ? undefined : 'link'
+  return offer.affiliateUrl === '' ? 'link' : undefined
 }

@@ -1,5 +1,5 @@
 import { normalizeGtin } from '../offers/gtin.ts'
-import { isUsableImage } from '../offers/links.ts'
+import { toUsableImage } from '../offers/links.ts'
 import { cleanText } from '../offers/text.ts'
 import { CatalogInvalidError } from '../errors.ts'
 import {
@@ -147,7 +147,8 @@ function collectImages(items: readonly unknown[], ownOrigin: string): string[] {
   for (const item of items) {
     if (images.length === MAX_IMAGES) break
     const address = (item as Readonly<{ url?: unknown }> | null | undefined)?.url
-    if (typeof address === 'string' && isUsableImage(address, ownOrigin)) images.push(address)
+    const image = typeof address === 'string' ? toUsableImage(address, ownOrigin) : undefined
+    if (image !== undefined) images.push(image)
   }
   return images
 }

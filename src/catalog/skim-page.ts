@@ -86,7 +86,7 @@ class PageScan {
     if (!this.#isValue) {
       this.#key = text
       if (this.#depth === PAGE_DEPTH) this.#pageKey = text
-    } else if (this.#depth === PAGE_DEPTH) this.#nextCursor = text
+    } else if (this.#depth === PAGE_DEPTH) this.#nextCursor = text || null
     else this.#gtin = text
   }
 

@@ -10,6 +10,7 @@ export const MAX_LINK_CHARACTERS = 4_096
  */
 // oxlint-disable-next-line no-control-regex -- rejects control characters
 const FORBIDDEN_CHARACTERS = /[\u0000-\u0020\u007f-\u00a0"<>`\\\p{Noncharacter_Code_Point}]/u
+const FORBIDDEN_GLOBAL = new RegExp(FORBIDDEN_CHARACTERS, 'gu')
 
 /**
  * Fast path for URLs that need no parser: an ASCII host name that ends in letters (so no IP address) and has no `xn--` label, an
@@ -21,6 +22,37 @@ const PLAIN_URL =
 /** `true` for absolute http(s) URLs without credentials. Never normalize such a link: affiliate tracking depends on its bytes. */
 export function isUsableLink(address: string): boolean {
   return isPlainUrl(address) || findWebUrl(address) !== undefined
+}
+
+/** Scheme and host of an absolute http(s) address, and the rest. */
+const ADDRESS_PARTS = /^(https?:\/\/[^/?#\\]+)(.*)$/is
+
+/**
+ * Return the link with the characters that a URL must percent-encode encoded as a browser does (URL Standard: spaces, quotes,
+ * angle brackets, backslashes); all other bytes stay. `undefined` when it is not usable.
+ */
+export function toUsableLink(address: string): string | undefined {
+  if (isUsableLink(address)) return address
+  const encoded = encodeLikeBrowser(address)
+  return encoded !== undefined && isUsableLink(encoded) ? encoded : undefined
+}
+
+/** Return a picture's address, encoded like a link; `undefined` when a page may not load it. */
+export function toUsableImage(address: string, ownOrigin: string): string | undefined {
+  if (isUsableImage(address, ownOrigin)) return address
+  const encoded = encodeLikeBrowser(address)
+  return encoded !== undefined && isUsableImage(encoded, ownOrigin) ? encoded : undefined
+}
+
+/** `undefined` when it is not an absolute http(s) address, or too long. Scheme and host are never changed. */
+function encodeLikeBrowser(address: string): string | undefined {
+  if (address.length > MAX_LINK_CHARACTERS) return undefined
+  const [, origin, rest] = ADDRESS_PARTS.exec(address.trim()) ?? []
+  if (origin === undefined || rest === undefined) return undefined
+  const queryAt = rest.search(/[?#]/)
+  const path = (queryAt === -1 ? rest : rest.slice(0, queryAt)).replaceAll('\\', '/')
+  const end = queryAt === -1 ? '' : rest.slice(queryAt)
+  return origin + `${path}${end}`.replaceAll(/[\t\n\r]/g, '').replaceAll(FORBIDDEN_GLOBAL, encodeURIComponent)
 }
 
 /**

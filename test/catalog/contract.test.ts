@@ -106,9 +106,10 @@ describe('contract, product', () => {
     expect(['', '123456789012345', '1\n', '１'].map(isGtin)).toEqual([false, false, false, false])
   })
 
-  test('page - cursor absent, null or a text - is null or that text', () => {
-    expect([{}, { next_cursor: null }, { next_cursor: ' ' }].map(cursorOf)).toEqual([null, null, ' '])
-    expect(wireProductPageSchema.safeParse({ items: [], next_cursor: '' }).success).toBe(false)
+  test('page - cursor absent, null, empty or a text - is null, null, null or that text', () => {
+    const pages = [{}, { next_cursor: null }, { next_cursor: '' }, { next_cursor: ' ' }]
+    expect(pages.map(cursorOf)).toEqual([null, null, null, ' '])
+    expect(wireProductPageSchema.safeParse({ items: [], next_cursor: 0 }).success).toBe(false)
   })
 
   test.each([['https://a.example/x.jpg'], [null], [{}], [{ url: null }]])(
@@ -150,7 +151,7 @@ describe('contract, offer', () => {
     ['https://user@links.example/', 'link'],
     ['//links.example/', 'link'],
     ['https://', 'link'],
-    ['https://links.example/a b', 'link'],
+    ['https://links.example /a', 'link'],
     ['data:text/html,x', 'link'],
     [`https://links.example/${'x'.repeat(4_075)}`, 'link'],
   ])('link %s - %s', (link, expected) => {

@@ -36,7 +36,7 @@ describe('page of one product that is too large', () => {
         fc.record({
           ofPage: anyProperties,
           ofProduct: anyProperties,
-          cursor: fc.option(fc.string({ minLength: 1 })),
+          cursor: fc.option(fc.string()),
           at: fc.nat(4),
           isCursorFirst: fc.boolean(),
           indent: fc.constantFrom(0, 2),
@@ -50,7 +50,8 @@ describe('page of one product that is too large', () => {
           ]
           const page = toObject(ofPage, isCursorFirst ? own.toReversed() : own, at)
           const text = JSON.stringify(page, null, indent)
-          expect(await skim(text, chunkBytes)).toEqual({ gtin: '09521234567899', nextCursor: cursor })
+          const nextCursor = cursor === '' ? null : cursor
+          expect(await skim(text, chunkBytes)).toEqual({ gtin: '09521234567899', nextCursor })
         },
       ),
       { numRuns: toRunCount(200) },

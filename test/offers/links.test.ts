@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { isUsableImage, isUsableLink } from '../../src/offers/links.ts'
+import { isUsableImage, isUsableLink, toUsableImage, toUsableLink } from '../../src/offers/links.ts'
 import { toRunCount } from '../helpers/property-runs.ts'
 
 const OWN_ORIGIN = 'http://127.0.0.1:3000'
@@ -86,6 +86,59 @@ describe('link', () => {
 
   it.each(NOT_USABLE)('%j - not usable', (address) => {
     expect(isUsableLink(address)).toBe(false)
+  })
+})
+
+/** Not usable as they are: the form that a browser sends, `undefined` when it is not usable either. */
+const ENCODED: readonly [address: string, expected: string | undefined][] = [
+  ['https://shop.example/a b?x=ü', 'https://shop.example/a%20b?x=ü'],
+  ['https://shop.example/a%20b c%zz+d', 'https://shop.example/a%20b%20c%zz+d'],
+  [
+    'https://go.example/c?u=https://shop.example/a b&t=1 2#f g',
+    'https://go.example/c?u=https://shop.example/a%20b&t=1%202#f%20g',
+  ],
+  [' https://shop.example/x\n', 'https://shop.example/x'],
+  ['https://shop.example/a\tb\r\nc', 'https://shop.example/abc'],
+  ['https://shop.example/\u00a0x', 'https://shop.example/%C2%A0x'],
+  ['https://shop.example/"<x>`', 'https://shop.example/%22%3Cx%3E%60'],
+  ['https://shop.example/a\\b?c\\d', 'https://shop.example/a/b?c%5Cd'],
+  ['https://shop.example?a b', 'https://shop.example?a%20b'],
+  ['https://shop.example/\u0000\u007f\ufffe', 'https://shop.example/%00%7F%EF%BF%BE'],
+  ['https://a.example\\@evil.example/', 'https://a.example/@evil.example/'],
+  ['https://a b.example/', undefined],
+  ['https://user@a.example/a b', undefined],
+  ['https://a.exa\tmple/', undefined],
+  ['https:\\\\a.example/', undefined],
+  ['https:///a.example/a b', undefined],
+  [' javascript:alert(1)', undefined],
+  ['/a b', undefined],
+  [`https://a.example/${' '.repeat(1_400)}`, 'https://a.example/'],
+  [`https://a.example/${' '.repeat(1_400)}x`, undefined],
+]
+
+describe('characters that a URL must encode', () => {
+  it.each(ENCODED)('%j - is the link %j', (address, expected) => {
+    expect(toUsableLink(address)).toBe(expected)
+    expect(toUsableImage(address, OWN_ORIGIN)).toBe(expected)
+  })
+
+  it.each(USABLE)('%s - usable link - stays byte for byte', (address) => {
+    expect(toUsableLink(address)).toBe(address)
+  })
+
+  it('any path, query and fragment - leads to the address that a browser requests', () => {
+    // In queries, browsers send these two as they are.
+    const normalize = (address: string): string =>
+      new URL(address).href.replaceAll('`', '%60').replaceAll('\\', '%5C')
+    fc.assert(
+      fc.property(fc.string({ maxLength: 30 }), (text) => {
+        const address = `https://shop.example/${text}.`
+        const link = toUsableLink(address) ?? ''
+        expect(isUsableLink(link)).toBe(true)
+        expect(normalize(link)).toBe(normalize(address))
+      }),
+      { numRuns: toRunCount(2_000) },
+    )
   })
 })
 

@@ -8,7 +8,7 @@ import {
   wireProductSchema,
 } from '../../catalog/contract.ts'
 import { removeByteOrderMark } from '../../lib/byte-order-mark.ts'
-import { MAX_LINK_CHARACTERS } from '../../offers/links.ts'
+import { toUsableLink } from '../../offers/links.ts'
 import { normalizeGtin, isCheckDigitValid } from '../../offers/gtin.ts'
 import { comparePrices, isPrice } from '../../offers/money.ts'
 import { MAX_TEXT_CHARACTERS, cleanText } from '../../offers/text.ts'
@@ -54,9 +54,6 @@ function guessGtin(bytes: Buffer): string | undefined {
   const code = /^"gtin" ?: ?"(\d{1,14})"/.exec(bytes.toString('latin1', at, at + 30))?.[1]
   return code === undefined ? undefined : normalizeGtin(code)
 }
-
-/** A quick check of picture addresses. The full check is done when a box is rendered, which is much rarer. */
-const WEB_ADDRESS = /^https?:\/\/[^/\s]/i
 
 const OFFER_PROBLEMS: Readonly<
   Record<Exclude<OfferProblem, 'shape'>, readonly [field: string, reason: string]>
@@ -149,7 +146,8 @@ function findBrand({ brand = null }: WireRow, reject: RejectItem): string | null
 function collectImages(items: readonly unknown[], reject: RejectItem): string[] {
   return items.flatMap((item, index) => {
     const url = wireImageSchema.safeParse(item).data?.url ?? ''
-    if (WEB_ADDRESS.test(url) && url.length <= MAX_LINK_CHARACTERS) return [url]
+    const image = toUsableLink(url)
+    if (image !== undefined) return [image]
     reject(`images[${index}]`, url === '' ? 'not an image with a url' : INVALID_PICTURE_URL, item)
     return []
   })

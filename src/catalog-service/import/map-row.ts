@@ -1,6 +1,6 @@
 import { MAX_READ_OFFERS } from '../../offers/offer-limits.ts'
 import { normalizeGtin } from '../../offers/gtin.ts'
-import { isUsableLink } from '../../offers/links.ts'
+import { toUsableLink } from '../../offers/links.ts'
 import { cleanText } from '../../offers/text.ts'
 import { toYesOrNo } from './availability.ts'
 import { type ColumnMap, describeField, readSource } from './column-map.ts'
@@ -205,11 +205,20 @@ function findCheckedAtMs({ row, columns, reject }: MapTask): number | null {
   return findTimeMs(text) ?? reject(field, 'not a date or time (ISO 8601); it is left out') ?? null
 }
 
+/** A quote or line break in a cell comes from a table whose quotes are damaged, so the rest of the cell is not the link's. */
+const DAMAGED_CELL = /["\r\n]/
+
+/** Encode what no address may contain, such as a space; `undefined`: not usable. */
+function toFeedLink(text: string): string | undefined {
+  return DAMAGED_CELL.test(text) ? undefined : toUsableLink(text)
+}
+
 /** Return the first non-empty column; reject it when it is not a usable link. */
 function findLink({ row, columns, reject }: MapTask, name: 'trackingLink' | 'pageLink'): string | undefined {
-  const link = unescapeAddress(readSource(row, columns.fields[name]))
-  if (isUsableLink(link)) return link
-  if (link !== '')
+  const text = unescapeAddress(readSource(row, columns.fields[name]))
+  const link = toFeedLink(text)
+  if (link !== undefined) return link
+  if (text !== '')
     return reject(
       describeField(columns, name, row),
       'not an absolute http or https address without credentials',
@@ -231,8 +240,9 @@ function findMerchant(
     return merchant.length <= MAX_NAME_CHARACTERS
       ? { merchant }
       : reject(field, `longer than ${MAX_NAME_CHARACTERS} characters`)
-  if (!isUsableLink(pageUrl)) return reject(field, 'the feed names no shop; set one with --merchant NAME')
-  const host = new URL(pageUrl).hostname.replace(/^www\./, '')
+  const link = toFeedLink(pageUrl)
+  if (link === undefined) return reject(field, 'the feed names no shop; set one with --merchant NAME')
+  const host = new URL(link).hostname.replace(/^www\./, '')
   if (host.length > MAX_NAME_CHARACTERS)
     return reject(field, 'the feed names no shop, and the host of its page is too long for a name')
   return { merchant: host, isNamedByHost: true }
@@ -248,7 +258,8 @@ function collectImages({ row, columns, reject }: MapTask): string[] {
   const images = new Set<string>()
   const add = (field: string, texts: readonly string[]): void => {
     for (const text of texts.slice(0, MAX_ADDRESSES).map(unescapeAddress)) {
-      if (isUsableLink(text)) images.add(text)
+      const image = toFeedLink(text)
+      if (image !== undefined) images.add(image)
       else reject(field, INVALID_PICTURE_URL)
     }
     if (texts.length > MAX_ADDRESSES)

@@ -11,6 +11,33 @@ const CELLS = {
   price: '100.00 EUR',
 }
 
+describe('links and pictures with characters that no address may contain', () => {
+  it('spaces and angle brackets - are encoded as a browser does', async () => {
+    const link = 'https://kopje.example/a b?q=<c> d&x=ü'
+    const { products, rejects } = await readCells({
+      ...CELLS,
+      link,
+      image_link: 'https://kopje.example/a b.jpg',
+    })
+    expect(rejects).toEqual([])
+    expect(products).toMatchObject([
+      {
+        images: ['https://kopje.example/a%20b.jpg'],
+        offers: [{ url: 'https://kopje.example/a%20b?q=%3Cc%3E%20d&x=ü' }],
+      },
+    ])
+  })
+
+  it.each(['https://kopje.example/a"b', 'https://kopje.example/a\nhttps://kopje.example/b'])(
+    '%j - quote or line break - is rejected: the quotes of the table are damaged',
+    async (link) => {
+      const { products, rejects } = await readCells({ ...CELLS, link })
+      expect(products).toEqual([])
+      expect(rejects).toMatchObject([{ field: 'link' }])
+    },
+  )
+})
+
 describe('decimals of prices', () => {
   it.each([
     ['16.510000 EUR', '16.51'],

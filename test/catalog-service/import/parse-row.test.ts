@@ -47,6 +47,18 @@ describe('valid row', () => {
     })
   })
 
+  test('link and picture with spaces - are encoded as a browser does', () => {
+    const { product, rejects } = readChanged({
+      images: [{ url: 'https://shop.example/a b.png' }],
+      offers: [createOffer({ affiliate_url: 'https://track.example/c?u=https://shop.example/a b&x=ü' })],
+    })
+    expect(rejects).toEqual([])
+    expect(product).toMatchObject({
+      images: ['https://shop.example/a%20b.png'],
+      offers: [{ url: 'https://track.example/c?u=https://shop.example/a%20b&x=ü' }],
+    })
+  })
+
   test.each<Changes>([{}, { brand: null }, { brand: '' }, { brand: 7 }, { images: null }, { images: [] }])(
     '%j - no brand and images, and no reject',
     (changes) => {
