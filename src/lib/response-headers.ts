@@ -31,7 +31,8 @@ const HALF_SECOND_MS: number = SECOND_MS / 2
 
 /**
  * Compute how far the sender's clock is ahead of ours, accurate to half a second plus half the response time. `null`: no usable
- * `Date`, or our clock was set back during the call.
+ * `Date`, or our clock was set back during the call. Some caches keep `Date` (RFC 9111), others set it to now: the sender's time
+ * is between `Date` and `Date` + `Age`, and its clock is wrong only when ours is outside.
  */
 export function computeClockSkewMs({
   date,
@@ -41,7 +42,8 @@ export function computeClockSkewMs({
 }: Readonly<{ date: HeaderValue; ageMs: number; sentAtMs: number; receivedAtMs: number }>): number | null {
   const timeMs = typeof date === 'string' ? parseDate(date.trim()) : null
   if (timeMs === null || receivedAtMs < sentAtMs) return null
-  return timeMs + HALF_SECOND_MS + ageMs - (sentAtMs + receivedAtMs) / 2
+  const minSkewMs = timeMs + HALF_SECOND_MS - (sentAtMs + receivedAtMs) / 2
+  return Math.max(minSkewMs, Math.min(0, minSkewMs + ageMs))
 }
 
 /** Parse an HTTP date to Unix milliseconds; `null`: invalid. */

@@ -77,7 +77,22 @@ describe("difference of the catalog's clock", () => {
       { ...RESPONSE, sentAtMs: NOW_MS + DAY_MS, receivedAtMs: NOW_MS + DAY_MS + SECOND_MS },
       -DAY_MS,
     ],
-    ['from a cache, a minute old', { ...RESPONSE, ageMs: 60_000 }, 60_000],
+    ['from a cache that sets Date to now', { ...RESPONSE, ageMs: 200_000 }, 0],
+    [
+      'from a cache that keeps Date',
+      { ...RESPONSE, ageMs: 200_000, sentAtMs: NOW_MS + 200_000, receivedAtMs: NOW_MS + 201_000 },
+      0,
+    ],
+    [
+      'from a cache, later than Date + Age by a day',
+      { ...RESPONSE, ageMs: 200_000, sentAtMs: NOW_MS + DAY_MS, receivedAtMs: NOW_MS + DAY_MS + SECOND_MS },
+      200_000 - DAY_MS,
+    ],
+    [
+      'from a cache, earlier than Date by a day',
+      { ...RESPONSE, ageMs: 200_000, sentAtMs: NOW_MS - DAY_MS, receivedAtMs: NOW_MS - DAY_MS + SECOND_MS },
+      DAY_MS,
+    ],
     ['no Date', { ...RESPONSE, date: undefined }, null],
     ['invalid Date', { ...RESPONSE, date: 'yesterday' }, null],
     ['clock set back in the meantime', { ...RESPONSE, receivedAtMs: NOW_MS - 1 }, null],
