@@ -139,7 +139,19 @@ export type Product = Readonly<{
   offers: readonly Offer[]
   /** Dropped offers by reason; absent when there are none. */
   drops?: Readonly<DropCounts>
+  /** The catalog's entry is malformed, so the product has no title and no offers; absent: it is not. */
+  problem?: ProductProblem
 }>
+
+/** What a malformed entry lacks: a title, or a list of offers. */
+export const PRODUCT_PROBLEMS = ['title', 'offers'] as const
+export type ProductProblem = (typeof PRODUCT_PROBLEMS)[number]
+
+/** Describe a malformed entry, as a clause. */
+export function describeProductProblem(problem: ProductProblem): string {
+  const lack = problem === 'title' ? 'no title' : 'no list of offers'
+  return `the catalog's entry of this product is malformed: ${lack}`
+}
 
 /** Limit for the name of a merchant, network, brand or channel. */
 export const MAX_NAME_CHARACTERS = 100

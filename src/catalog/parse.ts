@@ -10,6 +10,8 @@ import {
   MAX_NAME_CHARACTERS,
   type Offer,
   type Product,
+  type ProductProblem,
+  describeProductProblem,
   parseOffer,
   wireChannelListSchema,
   wireChannelSchema,
@@ -37,7 +39,12 @@ export type ParsedPage = Readonly<{
   nextCursor: string | null
   drops: DropCounts
   droppedGtins: DroppedGtins
+  /** Dropped products with a usable GTIN. */
+  malformed: MalformedEntries
 }>
+
+/** What is wrong with the entries of products, by GTIN. */
+export type MalformedEntries = ReadonlyMap<string, ProductProblem>
 
 /** Parse a list of channels and drop malformed ones. @throws CatalogInvalidError when it is not a list */
 export function parseChannelList(body: unknown): readonly Channel[] {
@@ -59,22 +66,33 @@ export function parseProductPage(body: unknown, options: ParseOptions): ParsedPa
   const products: Product[] = []
   const drops: DropCounts = {}
   const droppedGtins: DroppedGtins = {}
-  for (const item of page.data.items) {
-    const product = findUsableProduct(item, options)
-    if (product !== undefined) products.push(product)
-    const counts = product === undefined ? { product: 1 } : product.drops
-    if (counts === undefined) continue
+  const malformed = new Map<string, ProductProblem>()
+  const addDrops = (counts: DropCounts, gtin: string | undefined): void => {
     addDropCounts(drops, counts)
-    const gtin = product?.gtin ?? findItemGtin(item)
-    if (gtin === undefined) continue
+    if (gtin === undefined) return
     for (const reason of Object.keys(counts)) addDroppedGtins(droppedGtins, { [reason]: [gtin] })
   }
-  return { products, nextCursor: page.data.next_cursor, drops, droppedGtins }
+  for (const item of page.data.items) {
+    const product = findUsableProduct(item, options)
+    if (product === undefined) {
+      const entry = findMalformedEntry(item)
+      addDrops({ product: 1 }, entry?.gtin)
+      if (entry !== undefined) malformed.set(entry.gtin, entry.problem)
+    } else {
+      products.push(product)
+      if (product.drops !== undefined) addDrops(product.drops, product.gtin)
+    }
+  }
+  return { products, nextCursor: page.data.next_cursor, drops, droppedGtins, malformed }
 }
 
-function findItemGtin(item: unknown): string | undefined {
-  const gtin = (item as Readonly<{ gtin?: unknown }> | null | undefined)?.gtin
-  return typeof gtin === 'string' ? normalizeGtin(gtin) : undefined
+/** Say what an unusable product lacks; `undefined` when its GTIN is not usable either. */
+function findMalformedEntry(item: unknown): Readonly<{ gtin: string; problem: ProductProblem }> | undefined {
+  const entry = item as Readonly<{ gtin?: unknown; title?: unknown }> | null | undefined
+  const gtin = typeof entry?.gtin === 'string' ? normalizeGtin(entry.gtin) : undefined
+  if (gtin === undefined) return undefined
+  const hasTitle = typeof entry?.title === 'string' && cleanText(entry.title, MAX_TITLE_CHARACTERS) !== ''
+  return { gtin, problem: hasTitle ? 'offers' : 'title' }
 }
 
 /** Add GTINs to `target`, without duplicates, up to `MAX_DROPPED_GTINS` per reason. */
@@ -89,7 +107,12 @@ export function addDroppedGtins(target: DroppedGtins, added: DroppedGtins): void
 /** Parse the response to a look-up of `gtin`. @throws CatalogInvalidError when it is not that product */
 export function parseProduct(body: unknown, gtin: string, options: ParseOptions): Product {
   const product = findUsableProduct(body, options)
-  if (product === undefined) throw new CatalogInvalidError('the response is not a product')
+  if (product === undefined) {
+    const entry = findMalformedEntry(body)
+    throw new CatalogInvalidError(
+      entry?.gtin === gtin ? describeProductProblem(entry.problem) : 'the response is not a product',
+    )
+  }
   if (product.gtin !== gtin)
     throw new CatalogInvalidError('the response is a different product than the requested one')
   return product

@@ -171,14 +171,14 @@ async function describeCallFailure(
   error: CatalogError,
 ): Promise<CatalogLookupResult> {
   if (!(error instanceof CatalogCallBlockedError)) {
-    const remedy = findErrorRemedy(error, config) ?? null
+    const remedy = findErrorRemedy(error, config, { isCatalogListed: true }) ?? null
     return { kind: 'failed', text: `gave no usable response: ${error.message} (${error.code})`, remedy }
   }
   const { quota, keyRefusedUntilMs, breaker } = await callPolicy.readState()
   const nowMs = clock.nowMs()
   const toPaused = (reason: string, { code }: Readonly<{ code: string }>): CatalogLookupResult => ({
     kind: 'failed',
-    text: `not called: ${reason}`,
+    text: `was not called: ${reason}`,
     remedy: findCodeRemedy(code, config) ?? null,
   })
   if (keyRefusedUntilMs > nowMs) return toPaused('it refused the key recently', CatalogKeyRefusedError)

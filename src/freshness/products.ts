@@ -25,7 +25,7 @@ import type { NegativeCache } from './negative-cache.ts'
 export type ProductSourceDetails = Readonly<{
   client: CatalogClient
   callPolicy: CallPolicy
-  store: Pick<CopyStore, 'findProduct' | 'getCopyState'>
+  store: Pick<CopyStore, 'findProduct' | 'findMalformedEntry' | 'getCopyState'>
   lookups: Lookups
   channels: ChannelSource
   cache: LruCache<CopyEntry>
@@ -97,10 +97,14 @@ export class ProductSource {
     request: ProductRequest,
     { isCopyRead, failure }: FoundEntry,
   ): Promise<Cached<Product | null>> {
-    const { walkedAtMs, isEmpty } = isCopyRead
+    const { walkedAtMs, isEmpty, hasMalformed } = isCopyRead
       ? await readCompleteness(this.#details, request)
       : toUnknownCompleteness(this.#details)
-    if (walkedAtMs !== undefined) return this.#toMissing(walkedAtMs, 'hit')
+    if (walkedAtMs !== undefined)
+      return {
+        ...this.#toMissing(walkedAtMs, 'hit'),
+        value: hasMalformed ? await this.#findMalformed(request) : null,
+      }
     if (!isCheckDigitValid(request.gtin)) return this.#toMissing(this.#details.clock.nowMs(), 'hit')
     const entry = await this.#fetchInTime({ ...request, isCopyEmpty: isEmpty }, 'lookup')
     if (entry !== undefined) return this.#toCurrent(entry, 'miss')
@@ -110,6 +114,13 @@ export class ProductSource {
         cause: failure,
       },
     )
+  }
+
+  /** Return what a walk dropped because its entry is malformed, without offers; `null`: no shop sells the product. */
+  async #findMalformed({ channelId, gtin, deadlineMs }: ProductRequest): Promise<Product | null> {
+    const read = this.#details.store.findMalformedEntry(channelId, gtin)
+    const problem = await tryReadBeforeDeadline(this.#details, deadlineMs, read)
+    return problem === undefined ? null : { gtin, title: '', brand: null, images: [], offers: [], problem }
   }
 
   /**
@@ -283,14 +294,22 @@ function estimateBytes(product: Product | null): number {
  * What it means that the copy of a channel lacks a product. `walkedAtMs`: no shop sells it, according to the walk of that time;
  * `undefined`: the last complete walk is older than two walk periods, or none has found products yet, so the copy may lack some.
  * `isEmpty`: there never was a product, not even in the walk in progress, so the catalog may still be filled and a 404 proves nothing.
- * While the copy cannot be read, that may be so if this server fills the catalog.
+ * While the copy cannot be read, that may be so if this server fills the catalog. `hasMalformed`: the walk dropped malformed products.
  */
-export type Completeness = Readonly<{ walkedAtMs: number | undefined; isEmpty: boolean }>
+export type Completeness = Readonly<{
+  walkedAtMs: number | undefined
+  isEmpty: boolean
+  hasMalformed: boolean
+}>
 
 type CompletenessRules = Pick<ProductSourceDetails, 'findWalkPeriodMs' | 'isCatalogEmbedded'>
 
 function toUnknownCompleteness({ findWalkPeriodMs, isCatalogEmbedded }: CompletenessRules): Completeness {
-  return { walkedAtMs: undefined, isEmpty: isCatalogEmbedded && findWalkPeriodMs !== null }
+  return {
+    walkedAtMs: undefined,
+    isEmpty: isCatalogEmbedded && findWalkPeriodMs !== null,
+    hasMalformed: false,
+  }
 }
 
 export async function readCompleteness(
@@ -307,6 +326,7 @@ export async function readCompleteness(
   return {
     walkedAtMs: findRecentWalk(details, state),
     isEmpty: isDoubtful && !state.hadProducts && !state.hasProducts,
+    hasMalformed: (state.drops.product ?? 0) > 0,
   }
 }
 

@@ -72,6 +72,7 @@ export async function openReconnectingStore(details: ReconnectingDetails): Promi
     findPicture: (pictureHash) => readShort((store) => store.findPicture(pictureHash)),
     findChannelList: () => readShort((store) => store.findChannelList()),
     getCopyState: (channelId) => readShort((store) => store.getCopyState(channelId)),
+    findMalformedEntry: (...parameters) => readShort((store) => store.findMalformedEntry(...parameters)),
     findDealCurrency: (channelId) => readShort((store) => store.findDealCurrency(channelId)),
     findPriceSeries: (channelId, gtin) => readShort((store) => store.findPriceSeries(channelId, gtin)),
     countObservedDays: (channelId) => readShort((store) => store.countObservedDays(channelId)),

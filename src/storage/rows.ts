@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
-import { array, int, number, object, record, string, union } from 'zod'
-import type { Offer, Product } from '../catalog/contract.ts'
+import { array, int, literal, number, object, record, string, union } from 'zod'
+import { type Offer, PRODUCT_PROBLEMS, type Product, type ProductProblem } from '../catalog/contract.ts'
 import { limitOffers } from '../offers/offer-limits.ts'
 import { type DropCounts, addDropCounts } from '../catalog/parse.ts'
 import { isUsableLink } from '../offers/links.ts'
@@ -215,6 +215,13 @@ export function parseDrops(json: string): DropCounts {
   if (json === '{}') return {}
   const drops = record(string(), number()).safeParse(parseJson(json))
   return drops.success ? drops.data : {}
+}
+
+const malformedSchema = record(string(), literal(PRODUCT_PROBLEMS))
+
+/** Parse what malformed entries lack, by GTIN; return `{}` when it is damaged. */
+export function parseMalformed(json: string): Readonly<Record<string, ProductProblem | undefined>> {
+  return malformedSchema.safeParse(parseJson(json)).data ?? {}
 }
 
 function parseJson(json: string): unknown {

@@ -30,6 +30,10 @@ export type CopiesTable = {
   started_at_ms: number | null
   failure: string | null
   failed_at_ms: number | null
+  /** The error code of a call that the running walk retries; `null` when it does not. */
+  retry_code: string | null
+  /** Why the last walk failed, or the running one retries a call. */
+  failure_reason: string | null
   lease_owner: string | null
   lease_until_ms: number
   /** Grows with each new owner of the lease, so that writes of a former owner are rejected. */
@@ -63,6 +67,8 @@ export type WalkPagesTable = {
   drops: string
   /** JSON: the merchants of the page; `null` on a page of an earlier version. */
   merchants: string | null
+  /** JSON: what the malformed entries of the page lack, by GTIN; `null` without any. */
+  malformed: string | null
 }
 
 /** One version of a product, visible from `from_walk` until before `until_walk`. */

@@ -1,10 +1,11 @@
 import { type Kysely, type RawBuilder, type Selectable, type SqlBool, type Transaction, sql } from 'kysely'
 import { type Clock, systemClock, toLatestPlausibleMs } from '../clock.ts'
 import { isPostgres } from '../database/is-postgres.ts'
-import { parseDrops } from './rows.ts'
-import type { CopiesTable, CopyTables } from './schema.ts'
+import type { ProductProblem } from '../catalog/contract.ts'
+import { parseDrops, parseMalformed } from './rows.ts'
+import type { CopiesTable, CopyTables, WalkPagesTable } from './schema.ts'
 import { execute } from './statements.ts'
-import { type CopyState, HOLD_REASONS, type HeldWalk } from './store.ts'
+import { type CopyState, type CopyStore, HOLD_REASONS, type HeldWalk, type WalkFailure } from './store.ts'
 
 export type CopyRow = Readonly<{
   id: number
@@ -94,6 +95,8 @@ const EMPTY_STATE: CopyState = {
   isRunning: false,
   failure: null,
   failedAtMs: null,
+  failureReason: null,
+  retry: null,
 }
 
 type StateRow = Selectable<CopiesTable> & Readonly<{ has_products: number }>
@@ -120,10 +123,20 @@ export async function readCopyState(
     drops: parseDrops(row.drops),
     isMalformed: row.is_malformed === 1,
     held: toHeldWalk(row),
-    isRunning: row.running_walk > row.current_walk && row.failure === null,
+    isRunning: isRunning(row),
     failure: row.failure,
     failedAtMs: row.failed_at_ms,
+    failureReason: row.failure === null ? null : row.failure_reason,
+    retry: isRunning(row) && row.retry_code !== null ? toFailure(row.retry_code, row.failure_reason) : null,
   }
+}
+
+function isRunning(row: Selectable<CopiesTable>): boolean {
+  return row.running_walk > row.current_walk && row.failure === null
+}
+
+function toFailure(code: string, reason: string | null): WalkFailure {
+  return { code, reason: reason ?? '' }
 }
 
 function toHeldWalk(row: Selectable<CopiesTable>): HeldWalk | null {
@@ -135,6 +148,20 @@ function toHeldWalk(row: Selectable<CopiesTable>): HeldWalk | null {
     startedAtMs: row.held_started_at_ms ?? 0,
     productCount: row.held_product_count ?? 0,
   }
+}
+
+/** An entry at the end of a page can be after its last usable product, so it is in the row of its own GTIN or the one before. */
+const FIND_MALFORMED = `select malformed from walk_pages
+  where copy_id = ? and walk = ? and after_gtin < ? order by after_gtin desc limit 2`
+
+export function createMalformedReader(readCopy: CopyReader): CopyStore['findMalformedEntry'] {
+  return (channelId, gtin) =>
+    readCopy<ProductProblem | undefined>(channelId, undefined, async (snapshot, { id, visibleWalk }) => {
+      const parameters = [id, visibleWalk, gtin]
+      const rows = await execute<Pick<WalkPagesTable, 'malformed'>>(snapshot, FIND_MALFORMED, parameters)
+      const problems = rows.map(({ malformed }) => parseMalformed(malformed ?? '{}')[gtin])
+      return problems.find((problem) => problem !== undefined)
+    })
 }
 
 export async function findFutureCopies(

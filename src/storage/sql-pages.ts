@@ -352,6 +352,7 @@ async function putPageRows(
 ): Promise<void> {
   const { walk, afterGtin, asOfMs, nextCursor, leftOutGtins = [] } = page
   const merchants = await readLeftOutMerchants(transaction, copyId, leftOutGtins)
+  const malformed = toMalformedJson(page.malformed)
   const ranges = splitRange({ afterGtin, untilGtin }, leftOutGtins)
   for (const [index, range] of ranges.entries()) {
     // The last row counts for the whole page: a walk resumes after it.
@@ -359,13 +360,23 @@ async function putPageRows(
     const drops = JSON.stringify(isLast ? page.drops : {})
     const rowMerchants = JSON.stringify(isLast ? [...listMerchants(page.products), ...merchants] : [])
     await sql`insert into "walk_pages"
-      (copy_id, walk, after_gtin, until_gtin, as_of_ms, next_cursor, product_count, drops, merchants)
+      (copy_id, walk, after_gtin, until_gtin, as_of_ms, next_cursor, product_count, drops, merchants, malformed)
       values (${copyId}, ${walk}, ${range.afterGtin}, ${range.untilGtin}, ${asOfMs}, ${nextCursor},
-        ${isLast ? page.products.length : 0}, ${drops}, ${rowMerchants})
+        ${isLast ? page.products.length : 0}, ${drops}, ${rowMerchants}, ${malformed})
       on conflict (copy_id, walk, after_gtin) do update set until_gtin = excluded.until_gtin,
       as_of_ms = excluded.as_of_ms, next_cursor = excluded.next_cursor, product_count = excluded.product_count,
-      drops = excluded.drops, merchants = excluded.merchants`.execute(transaction)
+      drops = excluded.drops, merchants = excluded.merchants, malformed = excluded.malformed`.execute(
+      transaction,
+    )
   }
+}
+
+/** A page without a usable product adds its malformed ones to the next page, so there can be many. */
+const MAX_MALFORMED = 500
+
+function toMalformedJson(malformed: WalkPage['malformed']): string | null {
+  if (malformed === undefined || malformed.size === 0) return null
+  return JSON.stringify(Object.fromEntries([...malformed].slice(0, MAX_MALFORMED)))
 }
 
 function listMerchants(products: readonly Product[]): readonly string[] {

@@ -16,6 +16,7 @@ import { type OpenLongReads, createLongReads } from './long-reads.ts'
 import {
   countOffers,
   createCopyReader,
+  createMalformedReader,
   findFutureCopies,
   readCopyState,
   readInSnapshot,
@@ -93,6 +94,7 @@ export async function openSqlStore(options: SqlStoreOptions): Promise<SqlStore> 
     putChannelList: (channels, asOfMs) => putChannelList(writer, catalog, channels, asOfMs),
     recordEmptyChannelList: (asOfMs) => recordEmptyChannelList(writer, catalog, asOfMs),
     getCopyState: (channelId) => readCopyState(reader, catalog, channelId),
+    findMalformedEntry: createMalformedReader(readCopy),
     async findDeals(query, timeoutMs) {
       // What was observed is deleted with the next walk.
       if (history.keptDays === 0 && query.evidence === 'observed') return []

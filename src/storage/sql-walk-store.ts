@@ -4,6 +4,7 @@ import { type Clock, DAY_MS, isFuture, toLatestPlausibleMs } from '../clock.ts'
 import { transact } from '../database/transaction.ts'
 import { WalkError } from '../errors.ts'
 import { createShopBook } from '../offers/shop-book.ts'
+import { cleanText } from '../offers/text.ts'
 import { parseDrops } from './rows.ts'
 import type { CopyTables, WalkPagesTable } from './schema.ts'
 import { type CopyRow, countOffers, createVersionCondition } from './sql-copies.ts'
@@ -45,13 +46,20 @@ export function createSqlWalkStore(
       const writer = await openWriter(channelId)
       return completeWalk(writer, { catalog, channelId, walk, shops: createShopBook([]), ...end })
     },
-    async failWalk(channelId, code, nowMs) {
+    async recordRetry(channelId, failure) {
+      const { copy, write } = await openWriter(channelId)
+      const reason = failure === null ? null : limitReason(failure.reason)
+      await write((transaction) =>
+        sql`update copies set retry_code = ${failure?.code ?? null}, failure_reason = ${reason}
+          where id = ${copy.id}`.execute(transaction),
+      )
+    },
+    async failWalk(channelId, { code, reason }, nowMs) {
       const { copy, write } = await openWriter(channelId)
       try {
         await write((transaction) =>
-          sql`update copies set failure = ${code}, failed_at_ms = ${nowMs} where id = ${copy.id}`.execute(
-            transaction,
-          ),
+          sql`update copies set failure = ${code}, failed_at_ms = ${nowMs}, retry_code = null,
+            failure_reason = ${limitReason(reason)} where id = ${copy.id}`.execute(transaction),
         )
       } catch (error) {
         // Another process has taken over the walk, so it has not failed.
@@ -59,6 +67,13 @@ export function createSqlWalkStore(
       }
     },
   }
+}
+
+/** A message of a database can quote a long statement. */
+const MAX_REASON_CHARACTERS = 500
+
+function limitReason(reason: string): string {
+  return cleanText(reason, MAX_REASON_CHARACTERS)
 }
 
 type BeginTimes = Parameters<WalkStore['beginWalk']>[1]
@@ -81,7 +96,8 @@ async function resumeOrStartWalk(
   const firstPosition = { walk, cursor: null, afterGtin: '', productCount: 0, hasAllPages: false }
   const position = resumed ?? { ...firstPosition, startedAtMs: times.nowMs }
   await sql`update copies set running_walk = ${walk}, started_at_ms = ${position.startedAtMs},
-    failure = null, failed_at_ms = null where id = ${copy.id}`.execute(transaction)
+    failure = null, failed_at_ms = null, retry_code = null, failure_reason = null
+    where id = ${copy.id}`.execute(transaction)
   return position
 }
 
@@ -130,7 +146,7 @@ async function completeWalk(
       had_products = case when ${productCount} > 0 or product_count > 0 then 1 else had_products end,
       deal_currency = ${dealCurrency ?? null}, drops = ${JSON.stringify(drops)}, is_malformed = ${Number(isMalformed)},
       held_reason = null, held_since_ms = null, held_started_at_ms = null, held_product_count = null,
-      failure = null, failed_at_ms = null
+      failure = null, failed_at_ms = null, retry_code = null, failure_reason = null
       where id = ${copy.id} and current_walk < ${walk} returning started_at_ms`.execute(transaction)
     if (updated.rows.length > 0) await addEvents(transaction)
     return updated

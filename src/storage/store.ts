@@ -1,6 +1,6 @@
-import type { Channel, Offer, Product } from '../catalog/contract.ts'
+import type { Channel, Offer, Product, ProductProblem } from '../catalog/contract.ts'
 import type { DealSort, Evidence } from '../offers/deals.ts'
-import type { DropCounts } from '../catalog/parse.ts'
+import type { DropCounts, MalformedEntries } from '../catalog/parse.ts'
 import type { QuotaStore } from '../catalog/quota.ts'
 import type { PriceSeries } from '../offers/price-history.ts'
 import type { ShopBook } from '../offers/shop-book.ts'
@@ -61,7 +61,14 @@ export type CopyState = Readonly<{
   /** Error code of the last walk; `null` when it did not fail. */
   failure: string | null
   failedAtMs: number | null
+  /** Why the last walk failed, without the text of a response; `null` when it did not, or an earlier version walked. */
+  failureReason: string | null
+  /** The failed call that the running walk retries; `null`: none. */
+  retry: WalkFailure | null
 }>
+
+/** The error code, and the reason in words. */
+export type WalkFailure = Readonly<{ code: string; reason: string }>
 
 /** Texts are as the reader typed them. */
 export type DealQuery = Readonly<{
@@ -142,6 +149,8 @@ export type WalkPage = Readonly<{
   drops: DropCounts
   /** Products that the page lacks because they are too large, sorted; absent: none. Their stored data stay and age. */
   leftOutGtins?: readonly string[]
+  /** Products that the page lacks because their entries are malformed; absent: none. */
+  malformed?: MalformedEntries
 }>
 
 /** Where a walk continues. For the first page, `cursor` is `null` and `afterGtin` empty. */
@@ -187,6 +196,8 @@ export type CopyStore = QuotaStore &
     /** Record that the catalog listed no channels at `asOfMs`, and keep the list. A repeated call keeps the first time. */
     recordEmptyChannelList(asOfMs: number): Promise<void>
     getCopyState(channelId: string): Promise<CopyState>
+    /** Find what the entry of a product lacked in the walk that readers see; `undefined` when it was not malformed. */
+    findMalformedEntry(channelId: string, gtin: string): Promise<ProductProblem | undefined>
     /** Find a page of a grid. @throws UnavailableError when it takes longer than `timeoutMs` */
     findDeals(query: DealQuery, timeoutMs?: number): Promise<readonly DealEntry[]>
     /**
@@ -241,5 +252,7 @@ export type WalkStore = Readonly<{
     walk: number,
     end: Readonly<{ nowMs: number; isMalformed: boolean; shops?: ShopBook }>,
   ): Promise<void>
-  failWalk(channelId: string, code: string, nowMs: number): Promise<void>
+  /** Record the call that a running walk retries, or `null` when it has succeeded. */
+  recordRetry(channelId: string, failure: WalkFailure | null): Promise<void>
+  failWalk(channelId: string, failure: WalkFailure, nowMs: number): Promise<void>
 }>

@@ -1,4 +1,4 @@
-import type { Product } from '../catalog/contract.ts'
+import type { Product, ProductProblem } from '../catalog/contract.ts'
 import type { Context } from '../context.ts'
 import { isReplacement, readCompleteness } from '../freshness/products.ts'
 import type { ChannelList, CopyEntry, CopyState } from '../storage/store.ts'
@@ -18,6 +18,8 @@ export type BoxInputs = Readonly<{
   list: ChannelList | undefined
   state: CopyState
   entry: CopyEntry | undefined
+  /** What the entry of the product lacked in the last complete walk; `undefined`: it was not malformed. */
+  malformed: ProductProblem | undefined
   /** `true` when the last complete walk is recent and found products: a product that the copy lacks is then not sold. */
   isCopyComplete: boolean
   catalog: CatalogLookupResult
@@ -32,7 +34,7 @@ export async function readBoxInputs(
   catalog: CatalogLookupResult,
 ): Promise<BoxInputs> {
   const channel = await readChannelInputs(context, channelId)
-  return { ...channel, gtin, entry: await readEntry(context, { channelId, gtin }), catalog }
+  return { ...channel, ...(await readProduct(context, { channelId, gtin })), catalog }
 }
 
 /** The same for several products of a channel. */
@@ -45,8 +47,7 @@ export async function readProductInputs(
   return Promise.all(
     gtins.map(async (gtin) => ({
       ...channel,
-      gtin,
-      entry: await readEntry(context, { channelId, gtin }),
+      ...(await readProduct(context, { channelId, gtin })),
       catalog,
     })),
   )
@@ -64,6 +65,12 @@ async function readChannelInputs({ store, clock, config }: Context, channelId: s
     state: await store.getCopyState(channelId),
     isCopyComplete: walkedAtMs !== undefined,
   }
+}
+
+async function readProduct(context: Context, { channelId, gtin }: ProductKey) {
+  const entry = await readEntry(context, { channelId, gtin })
+  const malformed = entry === undefined ? await context.store.findMalformedEntry(channelId, gtin) : undefined
+  return { gtin, entry, malformed }
 }
 
 async function readEntry(

@@ -6,7 +6,7 @@ import { pluralize } from '../lib/plural.ts'
 import { findCorrectedGtin, isCheckDigitValid } from '../offers/gtin.ts'
 import { findPriceProblem } from '../offers/price-age.ts'
 import type { CopyState } from '../storage/store.ts'
-import { describeHold } from '../sync/held-walk.ts'
+import { describeHold, describeRetry, describeWalkFailure } from '../sync/held-walk.ts'
 import {
   TIME_UNKNOWN,
   formatCount,
@@ -19,6 +19,7 @@ import {
   CHANNEL_GONE_REASON,
   describeDrops,
   explainHiddenBox,
+  explainMalformedProduct,
   formatFilter,
 } from '../widgets/hidden-reasons.ts'
 import { listFilters, selectOffers } from '../widgets/offer-selection.ts'
@@ -172,7 +173,7 @@ function findProductProblem(
   const { catalog, gtin } = inputs
   if (product === undefined)
     return {
-      reason: 'Nothing is known about this product, and the catalog did not respond.',
+      reason: `Nothing is known about this product, and the catalog ${catalog.kind === 'failed' ? catalog.text : 'did not respond'}.`,
       remedy: getFailureRemedy(catalog),
     }
   if (product === null) return explainMissingProduct(inputs, rules)
@@ -190,7 +191,17 @@ function findProductProblem(
   }
 }
 
-function explainMissingProduct({ gtin, state, entry, catalog }: BoxInputs, { nowMs }: ExplainRules): Problem {
+const MALFORMED_REMEDY = 'Correct this product in the catalog; then run "vitrine sync".'
+
+function explainMissingProduct(inputs: BoxInputs, rules: ExplainRules): Problem {
+  const { malformed, catalog } = inputs
+  const hasResponse = catalog.kind === 'product' || catalog.kind === 'not-found'
+  return malformed === undefined || hasResponse
+    ? explainUnsoldProduct(inputs, rules)
+    : { reason: explainMalformedProduct(malformed), remedy: MALFORMED_REMEDY }
+}
+
+function explainUnsoldProduct({ gtin, state, entry, catalog }: BoxInputs, { nowMs }: ExplainRules): Problem {
   const corrected = findCorrectedGtin(gtin)
   if (corrected !== undefined)
     return {
@@ -259,7 +270,10 @@ function describeCopy(state: CopyState, { nowMs }: ExplainRules): string {
           `a walk is held ${formatSince(held.sinceMs, nowMs)}, because ${describeHold(held, state.productCount)}`,
           '"vitrine sync --accept" makes it current',
         ]),
-    ...(failure === null ? [] : [`the last walk failed with ${failure}${failedAt}`]),
+    ...(failure === null
+      ? []
+      : [`the last walk ${describeWalkFailure(failure, state.failureReason)}${failedAt}`]),
+    ...(state.retry === null ? [] : [describeRetry(state.retry)]),
   ].join('; ')
 }
 

@@ -5,7 +5,7 @@ import { readServerState } from '../server-status.ts'
 import { pluralize } from '../lib/plural.ts'
 import type { DeliveryState } from '../storage/events.ts'
 import type { CopyState } from '../storage/store.ts'
-import { HOLD_REMEDY, describeHold } from '../sync/held-walk.ts'
+import { HOLD_REMEDY, describeHold, describeRetry, describeWalkFailure } from '../sync/held-walk.ts'
 import { describeDrops } from '../widgets/hidden-reasons.ts'
 import { describeObservedDays } from './observed-prices.ts'
 import { TIME_UNKNOWN, formatCount, formatSince, formatTime, formatPastTime } from '../widgets/format.ts'
@@ -169,12 +169,13 @@ function toChannelRow(
 function describeWalk(state: CopyState, nowMs: number): string {
   if (state.failure !== null) {
     const at = state.failedAtMs === null ? '' : `, ${formatPastTime(state.failedAtMs, nowMs)}`
-    return `failed with ${state.failure}${at}`
+    return `${describeWalkFailure(state.failure, state.failureReason)}${at}`
   }
   if (state.held !== null) {
     const since = formatSince(state.held.sinceMs, nowMs)
     return `held ${since}: ${describeHold(state.held, state.productCount)}. ${HOLD_REMEDY}`
   }
+  if (state.retry !== null) return describeRetry(state.retry)
   if (state.isRunning) return 'running'
   if (state.completedAtMs === null) return 'none yet'
   // The column with the age already shows that the time is unknown.

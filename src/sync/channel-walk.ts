@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import type { CatalogResponse } from '../catalog/client.ts'
-import type { Channel, Product } from '../catalog/contract.ts'
+import type { Channel, Product, ProductProblem } from '../catalog/contract.ts'
 import {
   type DroppedGtins,
   type DropCounts,
@@ -21,7 +21,7 @@ import { hasOwnerExited } from '../database/lease-owner.ts'
 import { normalizeGtin } from '../offers/gtin.ts'
 import { createShopBook } from '../offers/shop-book.ts'
 import { LEASE_MS, createLeaseLostError } from '../storage/sql-walk-leases.ts'
-import type { CopyState, HeldWalk, WalkPage, WalkPosition } from '../storage/store.ts'
+import type { CopyState, HeldWalk, WalkFailure, WalkPage, WalkPosition } from '../storage/store.ts'
 import { describeFailure } from '../storage/store-failures.ts'
 import { describeHold, findHoldReason, findLastWalkStart, evaluateWalk } from './held-walk.ts'
 import { createPageSize } from './page-size.ts'
@@ -82,13 +82,19 @@ export async function walkChannel(walk: ChannelWalkContext): Promise<ChannelWalk
     const reason = describeHold(held, before.productCount)
     return toResult('held', { productCount, failure: WalkHeldError.code, reason })
   } catch (error) {
-    const code = error instanceof VitrineError && !walk.signal.aborted ? error.code : WalkError.code
-    await store.failWalk(channel.id, code, clock.nowMs())
+    const failure = toWalkFailure(error, walk.signal)
+    await store.failWalk(channel.id, failure, clock.nowMs())
     if (!(error instanceof VitrineError)) throw error
-    return toResult('failed', { failure: code, reason: describeFailure(error) })
+    return toResult('failed', { failure: failure.code, reason: failure.reason })
   } finally {
     await store.releaseWalkLease(channel.id, owner)
   }
+}
+
+function toWalkFailure(error: unknown, { aborted }: AbortSignal): WalkFailure {
+  if (!(error instanceof VitrineError))
+    return { code: WalkError.code, reason: 'an unexpected error; see the log' }
+  return { code: aborted ? WalkError.code : error.code, reason: describeFailure(error) }
 }
 
 /** Acquire the lease, also from a walk of this machine whose process was killed. */
@@ -207,16 +213,18 @@ class LeasedWalk {
   /** Fetch the page at a position. A page without a usable product covers no GTIN range: skip to the next one. */
   async #fetchPage(position: WalkPosition): Promise<FetchedPage> {
     const drops: DropCounts = {}
+    const malformed = new Map<string, ProductProblem>()
     const leftOutGtins: string[] = []
     let { cursor, afterGtin } = position
     for (let emptyPages = 0; emptyPages <= MAX_EMPTY_PAGES;) {
       const { value: page, asOfMs } = await this.#requestPage(position, { cursor, afterGtin })
       const { nextCursor, leftOutGtin } = page
       const products = collectUsableProducts(page, afterGtin, drops)
+      for (const [gtin, problem] of page.malformed) malformed.set(gtin, problem)
       if (leftOutGtin !== undefined) leftOutGtins.push(leftOutGtin)
       if (hasNoProgress(page, cursor)) break
       if (products.length > 0 || nextCursor === null)
-        return toFetchedPage(position, { products, nextCursor, asOfMs, drops, leftOutGtins })
+        return toFetchedPage(position, { products, nextCursor, asOfMs, drops, leftOutGtins, malformed })
       cursor = nextCursor
       if (leftOutGtin === undefined) emptyPages += 1
       else afterGtin = leftOutGtin
@@ -263,7 +271,14 @@ class LeasedWalk {
     const droppedGtins = { product_too_large: [gtin] }
     addDroppedGtins(this.#droppedGtins, droppedGtins)
     return {
-      value: { products: [], nextCursor: value.nextCursor, drops, droppedGtins, leftOutGtin: gtin },
+      value: {
+        products: [],
+        nextCursor: value.nextCursor,
+        drops,
+        droppedGtins,
+        malformed: new Map(),
+        leftOutGtin: gtin,
+      },
       asOfMs,
     }
   }
@@ -271,10 +286,21 @@ class LeasedWalk {
   /** Make a call when the quota allows it. Retry transient failures. */
   async #call<T>(position: WalkPosition, call: () => Promise<T>): Promise<T> {
     await this.#waitForQuota(position)
-    return retryCall(this.#walk, async () => {
-      await this.#extendLease()
-      return call()
-    })
+    const { store, channel } = this.#walk
+    let isRetry = false
+    const result = await retryCall(
+      this.#walk,
+      async () => {
+        await this.#extendLease()
+        return call()
+      },
+      ({ code, message }) => {
+        isRetry = true
+        return store.recordRetry(channel.id, { code, reason: message })
+      },
+    )
+    if (isRetry) await store.recordRetry(channel.id, null)
+    return result
   }
 
   /** Wait until the quota allows the next page. @throws WalkError when the walk is stopped */
@@ -323,10 +349,7 @@ function createUnsortedError(): CatalogInvalidError {
   return new CatalogInvalidError('the page of products is not sorted by GTIN')
 }
 
-function toFetchedPage(
-  position: WalkPosition,
-  page: Pick<WalkPage, 'products' | 'nextCursor' | 'asOfMs' | 'drops' | 'leftOutGtins'>,
-): FetchedPage {
+function toFetchedPage(position: WalkPosition, page: Omit<WalkPage, 'walk' | 'afterGtin'>): FetchedPage {
   const { walk, afterGtin } = position
   const next = {
     ...position,

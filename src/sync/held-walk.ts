@@ -1,6 +1,6 @@
 import { MINUTE_MS, UNKNOWN_TIME_MS, isFuture } from '../clock.ts'
 import { pluralize } from '../lib/plural.ts'
-import type { CopyState, HeldWalk, HoldReason } from '../storage/store.ts'
+import type { CopyState, HeldWalk, HoldReason, WalkFailure } from '../storage/store.ts'
 
 // Pure rules that decide which walks are held instead of becoming current (ADR 0008).
 
@@ -72,6 +72,16 @@ export function describeHold(held: HeldWalk, copyProductCount: number): string {
   return held.reason === 'few_products'
     ? `it found ${pluralize(held.productCount, 'product')} where the copy has ${copyProductCount.toLocaleString('en')}`
     : 'most of its products or offers were malformed'
+}
+
+/** Describe why a walk failed: "failed: the page of products is not sorted by GTIN (VITRINE_CATALOG_INVALID)". */
+export function describeWalkFailure(code: string, reason: string | null): string {
+  return reason === null ? `failed with ${code}` : `failed: ${reason} (${code})`
+}
+
+/** Describe that the running walk retries a call. */
+export function describeRetry({ code, reason }: WalkFailure): string {
+  return `the running walk retries a call that ${describeWalkFailure(code, reason)}`
 }
 
 /** For a held walk and a held list of channels. */

@@ -21,16 +21,18 @@ const NOT_RETRIED = [
   CatalogTooLargeError,
 ]
 
-/** Retry transient failures. @throws WalkError when stopped while waiting; otherwise the error of the last attempt */
+/** Retry transient failures; `onRetry` is called before each wait. @throws WalkError when stopped while waiting; otherwise the error of the last attempt */
 export async function retryCall<T>(
   { clock, signal }: Pick<WalkContext, 'clock' | 'signal'>,
   call: () => Promise<T>,
+  onRetry: (failure: CatalogError) => Promise<void> = () => Promise.resolve(),
 ): Promise<T> {
   for (const waitMs of RETRY_WAITS_MS) {
     try {
       return await call()
     } catch (error) {
       if (!isRetryable(error) || signal.aborted) throw error
+      await onRetry(error)
     }
     await clock.wait(waitMs, signal)
     if (signal.aborted) throw createWalkStoppedError()
@@ -39,7 +41,7 @@ export async function retryCall<T>(
 }
 
 /** Whether a retry can succeed: after a 5xx status, or a failure that is not in `NOT_RETRIED`. */
-function isRetryable(error: unknown): boolean {
+function isRetryable(error: unknown): error is CatalogError {
   if (error instanceof CatalogStatusError) return error.upstreamStatus >= 500
   return error instanceof CatalogError && !NOT_RETRIED.some((errorClass) => error instanceof errorClass)
 }

@@ -1,4 +1,10 @@
-import type { DropReason, Offer, Product } from '../catalog/contract.ts'
+import {
+  type DropReason,
+  type Offer,
+  type Product,
+  type ProductProblem,
+  describeProductProblem,
+} from '../catalog/contract.ts'
 import type { DropCounts } from '../catalog/parse.ts'
 import { pluralize } from '../lib/plural.ts'
 import { findCorrectedGtin } from '../offers/gtin.ts'
@@ -109,7 +115,8 @@ export function explainHiddenBox(
       ? 'No shop of this channel sells the product with this GTIN. Check the GTIN and the channel.'
       : `The last digit of this GTIN is wrong (it should be ${corrected.slice(-1)}): check the GTIN for a typing error. No shop of this channel sells it.`
   }
-  const { offers } = product
+  const { offers, problem } = product
+  if (problem !== undefined) return explainMalformedProduct(problem)
   if (offers.length === 0) return explainNoOffers(product)
   const malformed =
     product.drops === undefined
@@ -117,6 +124,10 @@ export function explainHiddenBox(
       : ` The catalog also sent malformed offers: ${describeDrops(product.drops).join(', ')}.`
   const shownOffers = offers.map((offer) => ({ ...offer, shop: shops.toShownName(offer.merchant) }))
   return `${explainFiltered(shownOffers, options, defaults)}${malformed}`
+}
+
+export function explainMalformedProduct(problem: ProductProblem): string {
+  return `${capitalize(describeProductProblem(problem))}.`
 }
 
 function explainNoOffers({ drops }: Product): string {

@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest'
+import type { WireProduct } from '../../src/catalog/contract.ts'
 import { CHANNEL_ID, makeWireOffer, makeWireProduct } from '../helpers/fake-catalog.ts'
 import type { Harness } from '../helpers/harness.ts'
+import { toGtin } from '../helpers/products.ts'
 import {
   BOX,
   BOX_EMBED,
@@ -166,6 +168,25 @@ describe('shown offers and products', () => {
     const { drops } = await harness.context.store.getCopyState(CHANNEL_ID)
     expect(drops).toEqual({ price: 5, link: 3, merchant: 1 })
   })
+
+  test.each([
+    ['title', null, 'no title'],
+    ['offers', null, 'no list of offers'],
+  ])(
+    'entry whose %s is %j - its box is hidden, and the reason says what it lacks',
+    async (field, value, lack) => {
+      const entry = { ...makeWireProduct({ gtin: toGtin(2) }), [field]: value } as WireProduct
+      const harness = await startStockedHarness([makeWireProduct({ gtin: toGtin(1) }), entry])
+      const { status, text, headers } = await fetchPath(
+        harness,
+        `/fragments/${CHANNEL_ID}/where-to-buy/${toGtin(2)}`,
+      )
+      expect([status, text]).toEqual([200, ''])
+      expect(headers['vitrine-reason']).toBe(`The catalog's entry of this product is malformed: ${lack}.`)
+      const missing = await fetchPath(harness, `/fragments/${CHANNEL_ID}/where-to-buy/${toGtin(3)}`)
+      expect(missing.headers['vitrine-reason']).toContain('No shop of this channel sells the product')
+    },
+  )
 
   test('links - unchanged, with rel and target', async () => {
     const link = 'HTTP://Links.example:80/a//b?q=%7e&x=ä&y[]=1#frag'

@@ -237,7 +237,7 @@ describe('pages', () => {
     [{ items: [], next_cursor: '' }, null],
     [{ items: [], next_cursor: 'ü=/+ ' }, 'ü=/+ '],
   ])('%j - cursor %j, unchanged', (response, expected) => {
-    const nothing = { drops: {}, droppedGtins: {} }
+    const nothing = { drops: {}, droppedGtins: {}, malformed: new Map() }
     expect(parseProductPage(response, OPTIONS)).toEqual({ products: [], nextCursor: expected, ...nothing })
   })
 

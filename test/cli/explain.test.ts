@@ -223,24 +223,40 @@ describe('explain', () => {
   })
 
   it.each([
-    ['401', 'VITRINE_CATALOG_KEY_REFUSED', 'VITRINE_CATALOG_KEY.'],
-    ['429', 'VITRINE_CATALOG_RATE_LIMITED', 'says until when'],
-    ['500', 'VITRINE_CATALOG_STATUS', 'a server error'],
-  ])('catalog responds with %s - unknown, with the reason and its remedy', async (status, code, remedy) => {
-    const { catalog, explain } = await createExplainFixture()
-    await explain()
-    catalog.fault = {
-      pathPattern: /products/,
-      respond: (_request, response) => sendJson(response, Number(status), {}),
-    }
-    const { code: exit, view } = await explain()
-    expect([exit, view.summary]).toEqual([
-      1,
-      'Nothing is shown. Nothing is known about this product, and the catalog did not respond.',
-    ])
-    expect(getFact(view, 'Catalog now')).toContain(code)
-    expect(view.remedy).toContain(remedy)
-  })
+    [401, {}, 'status 401 (VITRINE_CATALOG_KEY_REFUSED)', 'VITRINE_CATALOG_KEY.'],
+    [429, {}, 'status 429 (VITRINE_CATALOG_RATE_LIMITED)', 'says until when'],
+    [500, {}, 'status 500 (VITRINE_CATALOG_STATUS)', 'a server error'],
+    [
+      200,
+      { gtin: GTIN, title: null, offers: [] },
+      'malformed: no title (VITRINE_CATALOG_INVALID)',
+      'operator',
+    ],
+    [
+      200,
+      { gtin: GTIN, title: 'x', offers: null },
+      'no list of offers (VITRINE_CATALOG_INVALID)',
+      'operator',
+    ],
+  ])(
+    'catalog responds with %s %j - unknown, with the reason and its remedy',
+    async (status, body, reason, remedy) => {
+      const { catalog, explain } = await createExplainFixture()
+      await explain()
+      catalog.fault = {
+        pathPattern: /products/,
+        respond: (_request, response) => sendJson(response, status, body),
+      }
+      const { code: exit, view } = await explain()
+      expect(exit).toBe(1)
+      expect(view.summary).toMatch(
+        /^Nothing is shown. Nothing is known about this product, and the catalog gave no usable response: the catalog/,
+      )
+      expect(view.summary).toContain(reason)
+      expect(getFact(view, 'Catalog now')).toContain(reason)
+      expect(view.remedy).toContain(remedy)
+    },
+  )
 
   it.each([
     ['abc', [], 'a GTIN is 1 to 14 digits'],

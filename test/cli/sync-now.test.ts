@@ -82,7 +82,11 @@ test('--accept, another process walks one channel - waits for it, and walks only
     await waitForPoll(harness)
   }
   expect(harness.catalog.countCalls(/channels$/)).toBe(lists)
-  await otherStore.failWalk(CHANNEL_ID, 'VITRINE_WALK_FAILED', harness.clock.nowMs())
+  await otherStore.failWalk(
+    CHANNEL_ID,
+    { code: 'VITRINE_WALK_FAILED', reason: 'a reason' },
+    harness.clock.nowMs(),
+  )
   await otherStore.releaseWalkLease(CHANNEL_ID, 'server')
   harness.clock.advance(POLL_INTERVAL_MS)
   const walked = await walksPromise

@@ -395,6 +395,7 @@ test('no scheduled walks - the catalog is called without reading the copy state'
   expect(await readCompleteness(details, { channelId: CHANNEL_ID, deadlineMs: NOON_MS })).toEqual({
     walkedAtMs: undefined,
     isEmpty: false,
+    hasMalformed: false,
   })
   expect(getCopyState).not.toHaveBeenCalled()
 })

@@ -47,6 +47,8 @@ export const WALKED_COPY: CopyState = {
   isRunning: false,
   failure: null,
   failedAtMs: null,
+  failureReason: null,
+  retry: null,
 }
 
 /** The observed days of the channel. */

@@ -8,8 +8,10 @@ export async function undoPriceHistory(database: Kysely<CopyTables>): Promise<vo
     await sql`drop index if exists ${sql.ref(`deals_by_${order}`)}`.execute(database)
   for (const column of ['drop_key', 'network_key'])
     await sql`alter table deals drop column ${sql.ref(column)}`.execute(database)
-  await sql`alter table walk_pages drop column merchants`.execute(database)
-  await sql`alter table copies drop column had_products`.execute(database)
+  for (const column of ['merchants', 'malformed'])
+    await sql`alter table walk_pages drop column ${sql.ref(column)}`.execute(database)
+  for (const column of ['had_products', 'retry_code', 'failure_reason'])
+    await sql`alter table copies drop column ${sql.ref(column)}`.execute(database)
   for (const table of [
     'price_changes',
     'observed_days',

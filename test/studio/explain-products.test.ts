@@ -37,6 +37,7 @@ function makeInputs(index: number, availabilities: readonly ('in_stock' | 'sold_
     list: { asOfMs: NOON_MS, heldSinceMs: null, channels: [CHANNEL], gone: [] },
     state: WALKED_COPY,
     entry: availabilities.length === 0 ? undefined : { product, asOfMs: NOON_MS },
+    malformed: undefined,
     isCopyComplete: true,
     catalog: { kind: 'skipped', reason: 'a test' },
   }

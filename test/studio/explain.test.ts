@@ -28,6 +28,7 @@ function explain(
     list: { asOfMs: NOON_MS, heldSinceMs: null, channels: [CHANNEL], gone: [] },
     state: WALKED_COPY,
     entry: undefined,
+    malformed: undefined,
     isCopyComplete: false,
     catalog: { kind: 'skipped', reason: 'a test' },
     ...over,
@@ -70,6 +71,25 @@ const MALFORMED = { kind: 'product', product: makeProduct({ offers: [], drops: {
 
 const explainAtAge = (ageMs: number, catalog: BoxInputs['catalog']): string =>
   explain({ entry: entryOfAge(ageMs, makeProduct()), catalog }).summary
+
+describe('malformed entry of the catalog', () => {
+  const MISSING = { entry: undefined, malformed: 'title', isCopyComplete: true } as const
+
+  test('catalog not called, or with the same entry - the reason says what it lacks', () => {
+    const failed = { kind: 'failed', text: 'gave no usable response', remedy: null } as const
+    for (const catalog of [{ kind: 'skipped', reason: 'a test' } as const, failed])
+      expect(explain({ ...MISSING, catalog })).toMatchObject({
+        isShown: false,
+        summary: "Nothing is shown. The catalog's entry of this product is malformed: no title.",
+        remedy: 'Correct this product in the catalog; then run "vitrine sync".',
+      })
+  })
+
+  test('catalog has a correct entry or none now - that is the reason', () => {
+    expect(explain({ ...MISSING, catalog: BETTER }).remedy).toContain('The catalog has this product now')
+    expect(explain({ ...MISSING, catalog: ABSENT }).summary).toContain('(404)')
+  })
+})
 
 describe('the source of a response', () => {
   test.each([

@@ -182,6 +182,13 @@ describe('stored copies', () => {
       isHealthy: false,
     })
     expect(readRow({ failure }).walk).toBe('failed with VITRINE_CATALOG_STATUS')
+    expect(readRow({ failure, failureReason: 'the catalog responded with status 500' }).walk).toBe(
+      'failed: the catalog responded with status 500 (VITRINE_CATALOG_STATUS)',
+    )
+    const retry = { code: failure, reason: 'the catalog responded with status 500' }
+    expect(readRow({ isRunning: true, retry }).walk).toBe(
+      'the running walk retries a call that failed: the catalog responded with status 500 (VITRINE_CATALOG_STATUS)',
+    )
   })
 
   test('dropped items - one text for each reason; an unknown reason keeps its name', () => {

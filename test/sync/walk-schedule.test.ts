@@ -28,6 +28,8 @@ function makeCopy(productCount: number, ageMs: number, over: Partial<CopyState> 
     isRunning: false,
     failure: null,
     failedAtMs: null,
+    failureReason: null,
+    retry: null,
     ...over,
   }
 }

@@ -262,6 +262,7 @@ describe('interrupted walks', () => {
 
 describe('invalid pages', () => {
   const [first, second] = makeWireProducts(2, 'Broken')
+  const NO_PROGRESS = 'the product pages make no progress: they are empty or repeat a cursor'
 
   beforeEach(async () => {
     setProducts(fixture.catalog, makeWireProducts(2))
@@ -269,17 +270,22 @@ describe('invalid pages', () => {
   })
 
   test.each([
-    ['in descending order', [second, first], null],
-    ['empty with a cursor', [], 'on'],
-    ['of malformed products with a cursor', [{ gtin: 'x' }], 'on'],
-    ['that repeats forever', [first], 'on'],
-  ])('page %s - fails the walk and keeps the old copy', async (_, items, nextCursor) => {
-    put(items, nextCursor)
-    const { walks } = await fixture.walk()
-    expect(walks).toMatchObject([{ outcome: 'failed', failure: 'VITRINE_CATALOG_INVALID' }])
-    expect(await readGrid(fixture.copy)).toEqual(['Lamp 0', 'Lamp 1'])
-    expect(await readBox(fixture.copy, toGtin(0))).toBe(`Lamp 0 @${NOON_MS}`)
-  })
+    ['in descending order', [second, first], null, 'the page of products is not sorted by GTIN'],
+    ['empty with a cursor', [], 'on', NO_PROGRESS],
+    ['of malformed products with a cursor', [{ gtin: 'x' }], 'on', NO_PROGRESS],
+    ['that repeats forever', [first], 'on', NO_PROGRESS],
+  ])(
+    'page %s - fails the walk with its reason and keeps the old copy',
+    async (_, items, nextCursor, reason) => {
+      put(items, nextCursor)
+      const { walks } = await fixture.walk()
+      expect(walks).toMatchObject([{ outcome: 'failed', failure: 'VITRINE_CATALOG_INVALID', reason }])
+      const state = { failure: 'VITRINE_CATALOG_INVALID', failureReason: reason, retry: null }
+      expect(await fixture.copy.getCopyState(CHANNEL_ID)).toMatchObject(state)
+      expect(await readGrid(fixture.copy)).toEqual(['Lamp 0', 'Lamp 1'])
+      expect(await readBox(fixture.copy, toGtin(0))).toBe(`Lamp 0 @${NOON_MS}`)
+    },
+  )
 
   test('malformed pages with ever new cursors - fail the walk after fifty pages', async () => {
     let page = 0

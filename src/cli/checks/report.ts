@@ -1,6 +1,13 @@
 import type { Channel } from '../../catalog/contract.ts'
 import type { Config } from '../../config/config.ts'
-import { CatalogStatusError, ConfigError, StoreError, StoreNewerError, VitrineError } from '../../errors.ts'
+import {
+  CatalogInvalidError,
+  CatalogStatusError,
+  ConfigError,
+  StoreError,
+  StoreNewerError,
+  VitrineError,
+} from '../../errors.ts'
 import { describeStoreFailure } from '../../storage/store-failures.ts'
 
 /** A link without and with a sub-id; `after` is `null` when it stays unchanged. */
@@ -49,7 +56,7 @@ export class CheckReport {
       this.addProblem(
         subject,
         message,
-        findErrorRemedy(error, this.config, setting) ?? 'See docs/operate/errors.md.',
+        findErrorRemedy(error, this.config, { setting }) ?? 'See docs/operate/errors.md.',
       )
       return undefined
     }
@@ -91,11 +98,13 @@ const SERVER_ERROR_STATUS = 500
 
 type DatabaseSetting = 'VITRINE_DATABASE_URL' | 'VITRINE_CATALOG_DATABASE_URL'
 
-/** `setting` names the database that was used. */
+/** `setting` names the database that was used. `isCatalogListed`: see `findCodeRemedy`. */
+type RemedyDetails = Readonly<{ setting?: DatabaseSetting; isCatalogListed?: boolean }>
+
 export function findErrorRemedy(
   error: VitrineError,
   config: Config,
-  setting: DatabaseSetting = 'VITRINE_DATABASE_URL',
+  { setting = 'VITRINE_DATABASE_URL', isCatalogListed = false }: RemedyDetails = {},
 ): string | undefined {
   if (error instanceof StoreNewerError)
     return `Run the newer version, or name another database in ${setting}.`
@@ -105,12 +114,21 @@ export function findErrorRemedy(
       : `${error.remedy} The path is set by ${setting}.`
   const isServerError = error instanceof CatalogStatusError && error.upstreamStatus >= SERVER_ERROR_STATUS
   if (isServerError && config.catalog.kind === 'remote') return CATALOG_SERVER_ERROR_REMEDY
-  return findCodeRemedy(error.code, config)
+  return findCodeRemedy(error.code, config, { isCatalogListed })
 }
 
-/** Return the remedy when only the error code was stored. */
-export function findCodeRemedy(code: string, config: Config): string | undefined {
+/** The catalog has listed its channels, so it is a catalog: a later response is not as the interface says. */
+const CONTRACT_REMEDY =
+  'The catalog does not follow its interface here: report this to its operator. Until then the stored copy is shown.'
+
+/** Return the remedy when only the error code was stored. `isCatalogListed`: the catalog has listed its channels. */
+export function findCodeRemedy(
+  code: string,
+  config: Config,
+  { isCatalogListed = false }: Readonly<{ isCatalogListed?: boolean }> = {},
+): string | undefined {
   if (code === StoreError.code) return getDatabaseRemedy('VITRINE_DATABASE_URL', config)
+  if (code === CatalogInvalidError.code && isCatalogListed) return CONTRACT_REMEDY
   const isEmpty = code === CatalogStatusError.code && config.catalog.kind === 'embedded'
   return isEmpty ? EMPTY_REMEDY : CALL_REMEDIES[code]
 }

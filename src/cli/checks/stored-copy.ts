@@ -11,7 +11,7 @@ import type { ChannelList, CopyState } from '../../storage/store.ts'
 import { isReadOnly } from '../../storage/store-failures.ts'
 import { getNoChannelsRemedy } from '../../studio/explain.ts'
 import { describeObservedDays } from '../../studio/observed-prices.ts'
-import { HOLD_REMEDY, describeHold } from '../../sync/held-walk.ts'
+import { HOLD_REMEDY, describeHold, describeRetry, describeWalkFailure } from '../../sync/held-walk.ts'
 import { describeDrops } from '../../widgets/hidden-reasons.ts'
 import { formatSince, formatWalkTime } from '../../widgets/format.ts'
 import { type CheckReport, findCodeRemedy, findFrameOriginHint } from './report.ts'
@@ -91,7 +91,8 @@ async function checkChannel(
     // When the catalog did not respond, report only channels that were walked.
     if (catalogChannels === undefined && copy.completedAtMs === null && copy.failure === null) return
     const offerCount = countMalformedOffers(copy.drops) > 0 ? await store.countOffers(channel.id) : 0
-    const problem = findCopyProblem(config, copy, offerCount, nowMs)
+    const isCatalogListed = catalogChannels !== undefined
+    const problem = findCopyProblem(config, { copy, offerCount, isCatalogListed }, nowMs)
     const observedDays = await store.countObservedDays(channel.id)
     const description = [
       describeCopy(copy, nowMs),
@@ -111,13 +112,15 @@ function describeCopy({ completedAtMs, productCount, dealCount }: CopyState, now
 
 type CopyProblem = Readonly<{ message: string; remedy: string }>
 
+/** `isCatalogListed`: the catalog has listed its channels, so the address and the key are right. */
+type CopyDetails = Readonly<{ copy: CopyState; offerCount: number; isCatalogListed: boolean }>
+
 function findCopyProblem(
   config: Config,
-  copy: CopyState,
-  offerCount: number,
+  { copy, offerCount, isCatalogListed }: CopyDetails,
   nowMs: number,
 ): CopyProblem | null {
-  const { held, failure } = copy
+  const { held, failure, retry } = copy
   if (held !== null) {
     const sinceText = formatSince(held.sinceMs, nowMs)
     const reason = describeHold(held, copy.productCount)
@@ -125,11 +128,13 @@ function findCopyProblem(
   }
   const malformed = describeMalformed(copy, offerCount)
   if (malformed !== null) return { message: `; ${malformed}`, remedy: MALFORMED_REMEDY }
-  if (failure !== null)
-    return {
-      message: `; the last walk failed with ${failure}`,
-      remedy: findCodeRemedy(failure, config) ?? 'See docs/operate/errors.md.',
-    }
+  const toRemedy = (code: string): string =>
+    findCodeRemedy(code, config, { isCatalogListed }) ?? 'See docs/operate/errors.md.'
+  if (failure !== null) {
+    const reason = describeWalkFailure(failure, copy.failureReason)
+    return { message: `; the last walk ${reason}`, remedy: toRemedy(failure) }
+  }
+  if (retry !== null) return { message: `; ${describeRetry(retry)}`, remedy: toRemedy(retry.code) }
   if (!isFuture(copy.completedAtMs ?? 0, nowMs)) return null
   return { message: '', remedy: 'A running server walks it again by itself; otherwise run "vitrine sync".' }
 }

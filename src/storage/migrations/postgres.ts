@@ -157,6 +157,12 @@ export const POSTGRES_COPY_MIGRATIONS: Readonly<Record<string, Migration>> = {
     'alter table copies add column if not exists had_products integer not null default 0',
     'update copies set had_products = 1 where product_count > 0',
   ]),
+  // SQLite's 0018.
+  '0013-walk-reasons': toMigration([
+    'alter table copies add column if not exists retry_code text',
+    'alter table copies add column if not exists failure_reason text',
+    'alter table walk_pages add column if not exists malformed text',
+  ]),
 }
 
 function toMigration(statements: readonly string[]): Migration {

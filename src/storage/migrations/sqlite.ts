@@ -170,6 +170,12 @@ export const COPY_MIGRATIONS: Readonly<Record<string, Migration>> = {
     'alter table copies add column had_products integer not null default 0',
     'update copies set had_products = 1 where product_count > 0',
   ]),
+  // Why walks fail or retry a call, and which entries are malformed.
+  '0018-walk-reasons': toMigration([
+    'alter table copies add column retry_code text',
+    'alter table copies add column failure_reason text',
+    'alter table walk_pages add column malformed text',
+  ]),
 }
 
 function toMigration(statements: readonly string[]): Migration {

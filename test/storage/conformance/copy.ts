@@ -8,6 +8,7 @@ import { describeDeals } from './deals.ts'
 import { describeFuture } from './future.ts'
 import { describeHistoryTransfer } from './history-transfer.ts'
 import { describeWalkLeases } from './walk-leases.ts'
+import { describeWalkReasons } from './walk-reasons.ts'
 import { describeLookups } from './lookups.ts'
 import { describePictures } from './pictures.ts'
 import { describeKeptDays } from './kept-days.ts'
@@ -24,6 +25,7 @@ export function describeCopy(subject: Subject): void {
   describeChannels(subject)
   describeWalks(subject)
   describeWalkLeases(subject)
+  describeWalkReasons(subject)
   describeLookupLeases(subject)
   describeFuture(subject)
   describeDeals(subject)

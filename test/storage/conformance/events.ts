@@ -171,7 +171,7 @@ export function describeEvents(subject: Subject): void {
       const page = makePage(number, [sell(CHAIR, 'Boomhut')], { asOfMs: walkedAtMs, nextCursor: 'next' })
       await copy.applyPage(CHANNEL, page)
       await copy.holdWalk(CHANNEL, number, held)
-      await copy.failWalk(CHANNEL, 'VITRINE_CATALOG_RATE_LIMITED', walkedAtMs)
+      await copy.failWalk(CHANNEL, { code: 'VITRINE_CATALOG_RATE_LIMITED', reason: 'a reason' }, walkedAtMs)
       expect(await list()).toEqual([])
       // The next walk has the same number.
       await walk(sell(LAMP, 'Tafelrond'))

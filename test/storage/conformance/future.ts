@@ -120,7 +120,7 @@ export function describeFuture(subject: Subject): void {
         CHANNEL,
         makePage(walk, [makeLamp('first')], { asOfMs: TOMORROW_MS, nextCursor: 'c' }),
       )
-      await copy.failWalk(CHANNEL, 'VITRINE_CATALOG_STATUS', TOMORROW_MS)
+      await copy.failWalk(CHANNEL, { code: 'VITRINE_CATALOG_STATUS', reason: 'a reason' }, TOMORROW_MS)
       const next = { nowMs: NOW_MS, resumableSinceMs: NOW_MS - MINUTE_MS }
       expect(await copy.beginWalk(CHANNEL, next)).toMatchObject({ cursor: null, productCount: 0 })
     })

@@ -97,7 +97,7 @@ export function describeWalkLeases(subject: Subject): void {
       await copy.applyPage(CHANNEL, makePage(walk, [makeProduct({ gtin: toGtin(1) })], first))
       const second = { asOfMs: 110, nextCursor: 'c2', afterGtin: toGtin(1) }
       await copy.applyPage(CHANNEL, makePage(walk, [makeProduct({ gtin: toGtin(2) })], second))
-      await copy.failWalk(CHANNEL, 'VITRINE_CATALOG_STATUS', 120)
+      await copy.failWalk(CHANNEL, { code: 'VITRINE_CATALOG_STATUS', reason: 'a reason' }, 120)
       expect(await copy.beginWalk(CHANNEL, { nowMs: 200, resumableSinceMs: 110 })).toEqual({
         walk,
         cursor: 'c2',

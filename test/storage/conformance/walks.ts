@@ -113,6 +113,8 @@ export function describeWalks(subject: Subject): void {
         isRunning: false,
         failure: null,
         failedAtMs: null,
+        failureReason: null,
+        retry: null,
       })
     })
 
@@ -149,7 +151,7 @@ export function describeWalks(subject: Subject): void {
       await walkAll(copy, [makeSale(ONE, 'one')], 100)
       const walk = await begin(copy, 200)
       await copy.applyPage(CHANNEL, makePage(walk, [], { asOfMs: 200, nextCursor: 'c' }))
-      await copy.failWalk(CHANNEL, 'VITRINE_CATALOG_STATUS', 210)
+      await copy.failWalk(CHANNEL, { code: 'VITRINE_CATALOG_STATUS', reason: 'a reason' }, 210)
       expect(await readView(copy, ONE)).toEqual({ box: 'one @100', grid: ['one'] })
       const failed = { isRunning: false, failure: 'VITRINE_CATALOG_STATUS', failedAtMs: 210 }
       expect(await copy.getCopyState(CHANNEL)).toMatchObject({ ...failed, currentWalk: 1 })

@@ -55,7 +55,7 @@ describe('sync as a process', () => {
     await vi.waitFor(() =>
       expect(output()).toContain('Another process is walking Test magazine; waiting for it to end'),
     )
-    await other.failWalk(CHANNEL_ID, 'VITRINE_WALK_FAILED', Date.now())
+    await other.failWalk(CHANNEL_ID, { code: 'VITRINE_WALK_FAILED', reason: 'a reason' }, Date.now())
     await other.releaseWalkLease(CHANNEL_ID, 'server')
     expect(await firstLine).toMatch(/: 3 products in \d/)
     expect(await ended).toEqual([0, null])

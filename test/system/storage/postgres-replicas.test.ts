@@ -181,7 +181,7 @@ describe('leases of two machines', () => {
     await expect(sleeper.completeWalk(CHANNEL, walk, { nowMs: 170, isMalformed: false })).rejects.toThrow(
       'took over the walk',
     )
-    await sleeper.failWalk(CHANNEL, 'VITRINE_WALK_FAILED', 170)
+    await sleeper.failWalk(CHANNEL, { code: 'VITRINE_WALK_FAILED', reason: 'a reason' }, 170)
     expect(await other.getCopyState(CHANNEL)).toMatchObject({
       currentWalk: 0,
       isRunning: true,
