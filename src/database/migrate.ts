@@ -1,7 +1,8 @@
 import { type Kysely, type Migration, type Transaction, sql } from 'kysely'
 import { systemClock } from '../clock.ts'
 import { StoreError, StoreNewerError, VitrineError } from '../errors.ts'
-import { retryConflicts } from './transaction.ts'
+import { describePostgresFailure } from './postgres-failure.ts'
+import { findSqlState, retryConflicts } from './transaction.ts'
 
 /** Migrations by name, applied in name order. */
 export type Migrations = Readonly<Record<string, Migration>>
@@ -36,9 +37,13 @@ export async function migrateDatabase<T>(
   }
 }
 
+/** SQLSTATEs of a missing right. 3F000: a schema that the user may not use is ignored, so there is none for the tables. */
+const MISSING_RIGHTS: ReadonlySet<string | undefined> = new Set(['42501', '3F000'])
+
 /**
  * Migrate a schema of a PostgreSQL database in one transaction. A row lock serializes processes that start together.
  * @throws StoreNewerError when the schema has migrations that this version does not know; nothing is changed.
+ * @throws StoreError when the user may not create or change the schema or its tables.
  */
 export async function migratePostgres<T>(
   database: Kysely<T>,
@@ -47,19 +52,49 @@ export async function migratePostgres<T>(
   onMigrated: MigrationListener = () => {},
 ): Promise<void> {
   // "if not exists" can still conflict with another process that creates the same objects.
-  await retryConflicts(async () => {
+  await retryConflicts(() => createSchema(database, schema))
+  try {
+    await retryConflicts(async () => {
+      await createMigrationTable(database)
+      await sql`create table if not exists migration_lock (id integer primary key)`.execute(database)
+      await sql`insert into migration_lock (id) values (1) on conflict (id) do nothing`.execute(database)
+    })
+    const names = await retryConflicts(() =>
+      database.transaction().execute(async (transaction) => {
+        await sql`select id from migration_lock for update`.execute(transaction)
+        return applyPending(transaction, migrations)
+      }),
+    )
+    if (names.length > 0) onMigrated(names)
+  } catch (error) {
+    throw explainMissingRight(error, {
+      problem: `The user may not create or change tables in the schema "${schema}"`,
+      remedy: `Make the user the owner of the schema and of its tables: "alter schema ${schema} owner to USER", and "alter table … owner to USER" for each table.`,
+    })
+  }
+}
+
+/** Create the schema if it is missing. "if not exists" needs the right to create schemas even when this one exists. */
+async function createSchema<T>(database: Kysely<T>, schema: string): Promise<void> {
+  const { rows } = await sql`select 1 from pg_namespace where nspname = ${schema}`.execute(database)
+  if (rows.length > 0) return
+  try {
     await sql`create schema if not exists ${sql.ref(schema)}`.execute(database)
-    await createMigrationTable(database)
-    await sql`create table if not exists migration_lock (id integer primary key)`.execute(database)
-    await sql`insert into migration_lock (id) values (1) on conflict (id) do nothing`.execute(database)
-  })
-  const names = await retryConflicts(() =>
-    database.transaction().execute(async (transaction) => {
-      await sql`select id from migration_lock for update`.execute(transaction)
-      return applyPending(transaction, migrations)
-    }),
-  )
-  if (names.length > 0) onMigrated(names)
+  } catch (error) {
+    throw explainMissingRight(error, {
+      problem: `The schema "${schema}" is missing, and the user may not create it`,
+      remedy: `As an administrator of the database, run "create schema ${schema} authorization USER", or "grant create on database NAME to USER".`,
+    })
+  }
+}
+
+/** Return a StoreError if a right is missing, else the error itself. */
+function explainMissingRight(
+  error: unknown,
+  { problem, remedy }: Readonly<{ problem: string; remedy: string }>,
+): unknown {
+  if (!MISSING_RIGHTS.has(findSqlState(error))) return error
+  return new StoreError(`${problem}: ${describePostgresFailure(error)}`, { cause: error, remedy })
 }
 
 /** `true` when the database has exactly the migrations of this version; `false` also when it cannot be read. */

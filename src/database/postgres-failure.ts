@@ -36,6 +36,11 @@ export function findPostgresFailure(error: unknown): Error | undefined {
   return listCauses(error).find((cause) => failures.has(cause))
 }
 
+/** Return the message of the database failure among the causes of an error. */
+export function describePostgresFailure(error: unknown): string {
+  return findPostgresFailure(error)?.message ?? 'unknown reason'
+}
+
 function findErrorCode(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
 }

@@ -73,6 +73,7 @@ async function findStartHint(store: CatalogStore, { kind }: DatabaseAddress): Pr
   }
 }
 
-function describeUnavailable({ message }: Error): string {
-  return `Every request gets a 503 until this is fixed: ${message}`
+function describeUnavailable(error: Error): string {
+  const remedy = error instanceof StoreError && error.remedy !== null ? `. ${error.remedy}` : ''
+  return `Every request gets a 503 until this is fixed: ${error.message}${remedy}`
 }

@@ -111,7 +111,7 @@ export function findErrorRemedy(
   if (error instanceof StoreError)
     return error.remedy === null
       ? getDatabaseRemedy(setting, config)
-      : `${error.remedy} The path is set by ${setting}.`
+      : `${error.remedy} ${isFile(setting, config) ? 'The path' : 'The address'} is set by ${setting}.`
   const isServerError = error instanceof CatalogStatusError && error.upstreamStatus >= SERVER_ERROR_STATUS
   if (isServerError && config.catalog.kind === 'remote') return CATALOG_SERVER_ERROR_REMEDY
   return findCodeRemedy(error.code, config, { isCatalogListed })
@@ -133,10 +133,14 @@ export function findCodeRemedy(
   return isEmpty ? EMPTY_REMEDY : CALL_REMEDIES[code]
 }
 
-function getDatabaseRemedy(setting: DatabaseSetting, { database, catalogDatabase }: Config): string {
+function isFile(setting: DatabaseSetting, { database, catalogDatabase }: Config): boolean {
+  return (setting === 'VITRINE_DATABASE_URL' ? database : catalogDatabase).kind === 'sqlite'
+}
+
+function getDatabaseRemedy(setting: DatabaseSetting, config: Config): string {
   const isCopy = setting === 'VITRINE_DATABASE_URL'
-  if ((isCopy ? database : catalogDatabase).kind === 'postgres')
-    return `Check that the server of ${setting} runs and that this machine can reach it. Check user, password, database and sslmode, and that the user may create a schema.`
+  if (!isFile(setting, config))
+    return `Check that the server of ${setting} runs and that this machine can reach it. Check user, password, database and sslmode, and that the user owns the schema or may create it.`
   const damageAdvice = isCopy ? ' You can move a damaged file away: the next walk creates a new one.' : ''
   return `Check that this user can write to the folder of ${setting} and that the disk has space.${damageAdvice}`
 }

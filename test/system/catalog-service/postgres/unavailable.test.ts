@@ -96,7 +96,7 @@ describe('messages about a database', () => {
     // The log line may arrive after the response.
     await vi.waitFor(() =>
       expect(running.output()).toContain(
-        `fixed: the catalog's database cannot be opened: ${address.label}: permission denied for database ${address.database}`,
+        `fixed: The schema "vitrine_catalog" is missing, and the user may not create it: ${address.label}: permission denied for database ${address.database}. As an administrator`,
       ),
     )
   })
