@@ -19,6 +19,10 @@ const MESSAGES: Readonly<Record<string, string>> = {
   '55P03': 'another transaction holds a lock that this one needs',
 }
 
+/** A prepared statement is missing or exists already, or a table is missing: a pooler runs statements in sessions of others. */
+const POOLER_CODES: ReadonlySet<string> = new Set(['26000', '42P05', '42P01'])
+const POOLER_HINT = 'a connection pooler, if there is one, must use session mode'
+
 /**
  * Convert the error of a statement or connection. `label` is host, port and database. Only the `code` of the error is kept:
  * the SQLSTATE or the system's code.
@@ -50,5 +54,7 @@ function describe(error: unknown, code: string | undefined): string {
   if (code === undefined) return error.message
   // When a host name has several addresses, Node's combined error has no message.
   if (SYSTEM_CODE.test(code)) return `the server cannot be reached (${code})`
-  return MESSAGES[code] ?? MESSAGES[code.slice(0, 2)] ?? error.message.replace(/\b(user|role) "[^"]*"/g, '$1')
+  const message = error.message.replace(/\b(user|role) "[^"]*"/g, '$1')
+  if (POOLER_CODES.has(code)) return `${message}; ${POOLER_HINT}`
+  return MESSAGES[code] ?? MESSAGES[code.slice(0, 2)] ?? message
 }

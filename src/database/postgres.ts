@@ -2,10 +2,11 @@ import { readFileSync } from 'node:fs'
 import { type PeerCertificate, checkServerIdentity } from 'node:tls'
 import { Kysely, PostgresDialect, type PostgresPool, type PostgresPoolClient } from 'kysely'
 import {
+  Client,
+  type ClientConfig,
   DatabaseError,
   Pool,
   type PoolClient,
-  type PoolConfig,
   type QueryConfig,
   type QueryResult,
   types,
@@ -53,32 +54,52 @@ export function openPostgres<T>(options: PostgresOptions): OpenPostgres<T> {
   }
 }
 
+/** Open a single connection that has no settings yet. Close it with `closeClient`. */
+export async function connectClient(address: PostgresAddress): Promise<Client> {
+  const client = new Client(toClientConfig(address))
+  // Without a listener a lost connection would crash the process.
+  client.on('error', () => {})
+  try {
+    await client.connect()
+    return client
+  } catch (error) {
+    throw toPostgresFailure(error, address.label)
+  }
+}
+
+/** Close a connection. A silent server cannot delay this for long. */
+export async function closeClient(client: Client): Promise<void> {
+  await withTimeout(client.end(), SILENCE_GRACE_MS).catch(() => client.connection.stream.destroy())
+}
+
 function createPool({ address, size }: PostgresOptions): Pool {
-  const pool = new Pool({
-    host: address.host,
-    port: address.port,
-    database: address.database,
-    user: address.user,
-    ...(address.password !== null && { password: address.password.reveal() }),
-    ssl: toTls(address),
-    max: size,
-    connectionTimeoutMillis: address.connectTimeoutMs,
-    application_name: address.applicationName,
-    keepAlive: true,
-    allowExitOnIdle: true,
-    types: { getTypeParser },
-  })
+  const pool = new Pool({ ...toClientConfig(address), max: size, allowExitOnIdle: true })
   // Without listeners a lost connection would crash the process. The pool replaces idle connections; a running statement fails.
   pool.on('error', () => {})
   pool.on('connect', (client) => client.on('error', () => {}))
   return pool
 }
 
+function toClientConfig(address: PostgresAddress): ClientConfig {
+  return {
+    host: address.host,
+    port: address.port,
+    database: address.database,
+    user: address.user,
+    ...(address.password !== null && { password: address.password.reveal() }),
+    ssl: toTls(address),
+    connectionTimeoutMillis: address.connectTimeoutMs,
+    application_name: address.applicationName,
+    keepAlive: true,
+    types: { getTypeParser },
+  }
+}
+
 function getTypeParser(type: number, format?: 'text' | 'binary'): (value: string) => unknown {
   return NUMBER_TYPES.has(type) ? Number : types.getTypeParser(type, format)
 }
 
-function toTls({ tls, tlsRootFile, host }: PostgresAddress): PoolConfig['ssl'] {
+function toTls({ tls, tlsRootFile, host }: PostgresAddress): ClientConfig['ssl'] {
   if (tls === 'disable') return false
   const ca = tlsRootFile === null ? undefined : readCertificates(tlsRootFile)
   return {

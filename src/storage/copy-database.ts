@@ -121,7 +121,10 @@ async function openPostgresCopy(
   address: PostgresAddress,
   { role, onMigrated }: Readonly<{ role: Role; onMigrated: MigrationListener }>,
 ): Promise<CopyDatabase> {
-  const { openPostgres } = await import('../database/postgres.ts')
+  const [{ openPostgres }, { checkServer }] = await Promise.all([
+    import('../database/postgres.ts'),
+    import('../database/check-server.ts'),
+  ])
   const { poolSize, statementTimeoutMs } = address
   const writeTimeoutMs = statementTimeoutMs * WRITE_TIMEOUT_FACTOR
   const open = (size: number, timeoutMs: number, idleTransactionMs?: number): OpenPostgres<CopyTables> =>
@@ -137,11 +140,11 @@ async function openPostgresCopy(
       await close()
     }
   }
-  // Check first: opening an up-to-date database needs no right to change tables and no long timeout.
-  const isCurrent = await withConnection(writeTimeoutMs, async (database) => {
-    await sql`select 1`.execute(database)
-    return isUpToDate(database, POSTGRES_COPY_MIGRATIONS)
-  })
+  await checkServer(address)
+  // Check the version first: an up-to-date database needs no right to change tables and no long timeout.
+  const isCurrent = await withConnection(writeTimeoutMs, (database) =>
+    isUpToDate(database, POSTGRES_COPY_MIGRATIONS),
+  )
   if (!isCurrent)
     await withConnection(LONG_STATEMENT_TIMEOUT_MS, (database) =>
       migratePostgres(database, SCHEMA, POSTGRES_COPY_MIGRATIONS, onMigrated),

@@ -280,7 +280,7 @@ class Connection {
   }
 }
 
-/** A condition whose begin and end are each reported once. */
+/** A condition whose begin and end are each reported once; its begin again when a remedy becomes known. */
 type Problem = {
   /** `undefined` while there is no problem. */
   error: unknown
@@ -293,9 +293,10 @@ function createProblem(onBegin?: (error: unknown) => void, onEnd?: () => void): 
   return {
     error: undefined,
     begin(error) {
-      const isFirst = this.error === undefined
+      // A server that was away may turn out to have a lasting problem.
+      const isNews = this.error === undefined || (hasRemedy(error) && !hasRemedy(this.error))
       this.error = error
-      if (isFirst) onBegin?.(error)
+      if (isNews) onBegin?.(error)
     },
     end() {
       const wasActive = this.error !== undefined
@@ -304,6 +305,10 @@ function createProblem(onBegin?: (error: unknown) => void, onEnd?: () => void): 
       return wasActive
     },
   }
+}
+
+function hasRemedy(error: unknown): boolean {
+  return error instanceof StoreError && error.remedy !== null
 }
 
 /** Create a function that fails a read after `maxSilenceMs` without any response to other reads: a slow database is not silent. */

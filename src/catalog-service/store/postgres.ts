@@ -1,6 +1,7 @@
 import { type Transaction, sql } from 'kysely'
 import { MINUTE_MS, SECOND_MS, systemClock } from '../../clock.ts'
 import type { PostgresAddress } from '../../config/database-address.ts'
+import { checkServer } from '../../database/check-server.ts'
 import { type MigrationListener, isUpToDate, migratePostgres } from '../../database/migrate.ts'
 import { findPostgresFailure } from '../../database/postgres-failure.ts'
 import { withTimeout, openPostgres } from '../../database/postgres.ts'
@@ -40,8 +41,11 @@ const RETRY_WAIT_MS = 50
 
 const LOCK_NOT_AVAILABLE = '55P03'
 
-/** SQLSTATE class 42: the statement is invalid, so a retry fails too. An operator can fix 42501 (insufficient privilege). */
-const PERMANENT_ERROR_STATE = /^42(?!501)/
+/**
+ * SQLSTATE class 42: the statement is invalid, so a retry fails too. An operator can fix a missing right (42501) and a table or
+ * prepared statement that a pooler hides (42P01, 42P05).
+ */
+const PERMANENT_ERROR_STATE = /^42(?!501|P01|P05)/
 
 /**
  * Open the catalog on a server that speaks PostgreSQL's protocol; several processes may share it. A `standalone` service also
@@ -54,7 +58,7 @@ export async function openPostgresCatalog(
   onMigrated: MigrationListener,
 ): Promise<CatalogDatabase> {
   const { reader, usage, writer } = createConnections(address, role)
-  const open = createOpener(writer.database, address.label, onMigrated)
+  const open = createOpener(writer.database, address, onMigrated)
   const close = async (): Promise<void> => {
     await Promise.all([reader.close(), usage.close(), writer.close()])
   }
@@ -113,18 +117,23 @@ function createConnections(address: PostgresAddress, role: CatalogRole) {
 }
 
 /** Create a function that migrates the database once. After a failure, calls fail until `REOPEN_DELAY_MS` has passed. */
-function createOpener(writer: Catalog, label: string, onMigrated: MigrationListener): () => Promise<void> {
+function createOpener(
+  writer: Catalog,
+  address: PostgresAddress,
+  onMigrated: MigrationListener,
+): () => Promise<void> {
   let opening: Promise<void> | undefined
   return () =>
-    (opening ??= migrate(writer, onMigrated).catch((error: unknown) => {
-      systemClock.startTimer(REOPEN_DELAY_MS, () => (opening = undefined))
-      throw toOpenError(error, label)
-    }))
+    (opening ??= checkServer(address)
+      .then(() => migrate(writer, onMigrated))
+      .catch((error: unknown) => {
+        systemClock.startTimer(REOPEN_DELAY_MS, () => (opening = undefined))
+        throw toOpenError(error, address.label)
+      }))
 }
 
 /** Check the version first: an up-to-date database needs no privilege to change tables. */
 async function migrate(database: Catalog, onMigrated: MigrationListener): Promise<void> {
-  await sql`select 1`.execute(database)
   if (!(await isUpToDate(database, POSTGRES_CATALOG_MIGRATIONS)))
     await migratePostgres(database, SCHEMA, POSTGRES_CATALOG_MIGRATIONS, onMigrated)
 }
