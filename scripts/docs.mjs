@@ -46,17 +46,25 @@ ${table.join('\n')}
 
 - **SQLite**: \`sqlite:PATH\`, for example \`sqlite:data/vitrine.db\`
 - **PostgreSQL**: \`postgres://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=verify-full\`, with user and password
-  percent-encoded
+  percent-encoded; for a Unix socket \`postgres://USER:PASSWORD@/DATABASE?host=/run/postgresql\`
+
+Parameters of PostgreSQL mean what they mean there. Others are refused by name, unless they change nothing, such as
+\`gssencmode=prefer\`.
 
 | parameter | default | meaning |
 | --- | --- | --- |
-| \`sslmode\` | \`disable\` | \`require\` encrypts; \`verify-ca\` also checks the certificate; \`verify-full\` also checks the server's name |
-| \`sslrootcert\` | those of Node.js | file with the certificates to trust |
+| \`sslmode\` | \`disable\` | \`require\` (also \`no-verify\`, or \`ssl=true\`) encrypts; \`verify-ca\` also checks the certificate; \`verify-full\` also checks the server's name; \`prefer\` and \`allow\` are refused, because they can connect without encryption |
+| \`sslrootcert\` | those of Node.js | file with the certificates to trust, with which \`require\` means \`verify-ca\`; \`system\`: those of Node.js |
+| \`sslcert\`, \`sslkey\` | none | files with the certificate and key of this client |
+| \`sslnegotiation\` | \`postgres\` | \`direct\` begins with TLS (PostgreSQL 17) |
+| \`channel_binding\` | \`disable\` | \`require\`: the login is bound to the TLS connection (SCRAM); \`prefer\`: if possible |
 | \`pool_size\` | 10 | connections of a process, at least 2; a walk uses 2 more, a start 1 more |
-| \`connect_timeout_ms\` | 2000 | maximum time to connect |
+| \`connect_timeout_ms\` | 2000 | maximum time to connect; or \`connect_timeout\` in seconds, at most 60 |
 | \`statement_timeout_ms\` | 1000 | maximum time of a read; a write may take twice as long, statements of a walk two minutes |
 | \`application_name\` | \`vitrine\` | client name that PostgreSQL shows |
-| \`host\` | none | folder of a Unix socket, such as \`/run/postgresql\` |
+| \`options\` | none | server settings, such as \`-c%20work_mem%3D8MB\`; Vitrine sets \`search_path\` and timeouts itself |
+| \`keepalives\`, \`keepalives_idle\` | 1, system | whether idle connections are probed, and after how many seconds |
+| \`host\`, \`port\`, \`user\`, \`password\`, \`dbname\` | none | replace parts of the address; \`host\` can be the folder of a Unix socket |
 `
 
 const example = settings.map(([name, { defaultText, description }]) => {

@@ -1,47 +1,34 @@
 import { StoreError } from '../errors.ts'
 import { parseUrl } from '../lib/urls.ts'
-import { type ValueParser, oneOf, wholeNumber } from './parsers.ts'
+import { type ValueParser, wholeNumber } from './parsers.ts'
+import { type PostgresParameters, findParameterProblem, parseParameters } from './postgres-parameters.ts'
 import { Secret } from './secrets.ts'
 
 export type SqliteAddress = Readonly<{ kind: 'sqlite'; path: string }>
 
-/** `sslmode` values of PostgreSQL. `verify-full` also checks the server name. */
-const TLS_MODES = ['disable', 'require', 'verify-ca', 'verify-full'] as const
-type TlsMode = (typeof TLS_MODES)[number]
-
-export type PostgresAddress = Readonly<{
-  kind: 'postgres'
-  /** The complete setting. It contains the password and is passed to worker threads. */
-  text: Secret
-  /** Host, port and database: safe to log and show. */
-  label: string
-  /** Host name, IP address, or folder of a Unix socket. */
-  host: string
-  port: number
-  database: string
-  user: string
-  password: Secret | null
-  tls: TlsMode
-  /** File with the accepted root certificates; `null`: those of Node. */
-  tlsRootFile: string | null
-  /** Connections of one process, at least 2: some for reads, the others for writes. */
-  poolSize: number
-  connectTimeoutMs: number
-  /** Time limit of a read for a visitor. Writes get twice as long, and statements of a walk two minutes. */
-  statementTimeoutMs: number
-  applicationName: string
-}>
+export type PostgresAddress = PostgresParameters &
+  Readonly<{
+    kind: 'postgres'
+    /** The complete setting. It contains the password and is passed to worker threads. */
+    text: Secret
+    /** Host, port and database: safe to log and show. */
+    label: string
+    /** Host name, IP address, or folder of a Unix socket. */
+    host: string
+    port: number
+    database: string
+    user: string
+    password: Secret | null
+  }>
 
 /** A local file, or a server that several machines can share. */
 export type DatabaseAddress = SqliteAddress | PostgresAddress
 
-const DEFAULT_PORT = 5432
-const MAX_POOL_SIZE = 1_000
-const MAX_TIMEOUT_MS = 60_000
+const DEFAULT_PORT = '5432'
 
 export const databaseAddressParser: ValueParser<DatabaseAddress> = {
   expects:
-    'sqlite:PATH of a file, for example sqlite:data/vitrine.db, or postgres://USER:PASSWORD@HOST:PORT/DATABASE with user and password percent-encoded (after "?": sslmode=disable, require, verify-ca or verify-full; sslrootcert; pool_size from 2; connect_timeout_ms; statement_timeout_ms; application_name; host)',
+    'sqlite:PATH of a file, for example sqlite:data/vitrine.db, or postgres://USER:PASSWORD@HOST:PORT/DATABASE with user and password percent-encoded (parameters after "?": docs/operate/configuration.md)',
   parse(text) {
     const parsed = parsePostgresAddress(text)
     if (parsed !== undefined) return typeof parsed === 'string' ? undefined : parsed
@@ -72,80 +59,93 @@ export function describeDatabase(address: DatabaseAddress): string {
   return address.kind === 'sqlite' ? address.path : address.label
 }
 
+const ENCODING_ADVICE = '"/", "?", "@" and "#" in a password or value must be percent-encoded'
+const HOST_PROBLEM = `host or port is invalid; ${ENCODING_ADVICE}`
+
+const portParser = wholeNumber(1, 65_535)
+
 /** Return the parsed address or its problem; `undefined` for another kind of address. */
 function parsePostgresAddress(text: string): PostgresAddress | string | undefined {
   if (!/^postgres(?:ql)?:/i.test(text)) return undefined
-  const url = parseUrl(text)
-  if (url === undefined)
-    return 'host or port is invalid; "/", "?", "@" and "#" in a password must be percent-encoded'
-  if (url.hash !== '') return '"#" must be percent-encoded'
-  const parameters = url.searchParams
-  const parts = decodeAll([url.pathname.slice(1), url.username, url.password])
-  const host = parameters.get('host') ?? url.hostname.replace(/^\[|\]$/g, '')
-  const problem = findParameterProblem(parameters) ?? findPartProblem(parts, host)
+  const split = splitAddress(text)
+  if (typeof split === 'string') return split
+  const parameters = split.url.searchParams
+  const problem = findParameterProblem(parameters) ?? findPartProblem(split.parts)
   if (problem !== undefined) return problem
-  const [database, user, password] = parts as readonly [string, string, string]
-  const port = url.port === '' ? DEFAULT_PORT : Number(url.port)
+  const { database, user, password, host, port } = split.parts as AddressParts
+  const options = parseParameters(parameters)
+  const isSocket = host.startsWith('/')
+  if (isSocket && options.channelBinding === 'require')
+    return 'channel_binding=require is impossible with a Unix socket'
   return {
+    ...options,
+    // As libpq: a Unix socket is never encrypted.
+    ...(isSocket && { tls: 'disable' }),
     kind: 'postgres',
     text: new Secret(text),
     label: `${host}:${port}/${database}`,
     host,
-    port,
+    port: Number(port),
     database,
     user,
     password: password === '' ? null : new Secret(password),
-    ...parseConnectionOptions(parameters),
   }
 }
 
-function parseConnectionOptions(parameters: URLSearchParams) {
-  return {
-    tls: (parameters.get('sslmode') ?? 'disable') as TlsMode,
-    tlsRootFile: parameters.get('sslrootcert'),
-    poolSize: Number(parameters.get('pool_size') ?? 10),
-    connectTimeoutMs: Number(parameters.get('connect_timeout_ms') ?? 2_000),
-    statementTimeoutMs: Number(parameters.get('statement_timeout_ms') ?? 1_000),
-    applicationName: parameters.get('application_name') ?? 'vitrine',
-  }
+type AddressParts = Readonly<Record<'database' | 'user' | 'password' | 'host' | 'port', string>>
+
+/** Start with user and password; host and port; path, parameters and fragment. */
+const SECTIONS = /^(postgres(?:ql)?:\/\/(?:[^/?#]*@)?)([^/?#@]*)([^]*)$/i
+const HOST_AND_PORT = /^(\[[^\]]*\]|[^:[\]]*)(?::(\d*))?$/
+
+/**
+ * Split the address, or return its problem. `URL` refuses a port or user without a host, and a folder as host, so it parses
+ * the rest. `parts` is `undefined` when they are not percent-encoded.
+ */
+function splitAddress(text: string): Readonly<{ url: URL; parts: AddressParts | undefined }> | string {
+  const [, start, authority = '', rest = ''] = SECTIONS.exec(text) ?? []
+  if (start === undefined) return 'the host is missing'
+  const problem = findAuthorityProblem(authority)
+  if (problem !== undefined) return problem
+  // The part before it can belong to a password that contains "/" or "?".
+  if (rest.includes('@')) return `"@" is in the wrong place; ${ENCODING_ADVICE}`
+  // In an address for libpq, "+" is no space.
+  const url = parseUrl(`${start}host${rest.replaceAll('+', '%2B')}`)
+  if (url === undefined) return HOST_PROBLEM
+  return url.hash === '' ? { url, parts: decodeParts(url, authority) } : '"#" must be percent-encoded'
 }
 
-/** Percent-decode each text. Return an empty list if one is invalid. */
-function decodeAll(texts: readonly string[]): readonly string[] {
+function findAuthorityProblem(authority: string): string | undefined {
+  if (authority.includes(',')) return 'several hosts are not supported: name one'
+  const match = HOST_AND_PORT.exec(authority)
+  const port = match?.[2] ?? ''
+  return match !== null && (port === '' || portParser.parse(port) !== undefined) ? undefined : HOST_PROBLEM
+}
+
+/** Percent-decode the parts; `undefined` if one is invalid. Parameters replace them, as for libpq. */
+function decodeParts(url: URL, authority: string): AddressParts | undefined {
+  const [, urlHost = '', urlPort = ''] = HOST_AND_PORT.exec(authority) ?? []
+  const decode = (parameter: string, encoded: string): string =>
+    url.searchParams.get(parameter) ?? decodeURIComponent(encoded)
   try {
-    return texts.map(decodeURIComponent)
+    return {
+      database: decode('dbname', url.pathname.slice(1)),
+      user: decode('user', url.username),
+      password: decode('password', url.password),
+      host: decode('host', urlHost).replace(/^\[|\]$/g, ''),
+      port: decode('port', urlPort === '' ? DEFAULT_PORT : urlPort),
+    }
   } catch {
-    return []
+    return undefined
   }
 }
 
-function findPartProblem([database, user]: readonly string[], host: string): string | undefined {
-  if (database === undefined) return '"%" in user, password or database must be written as %25'
-  const missingPart = Object.entries({ host, user, database }).find(([, part]) => part === '')?.[0]
+function findPartProblem(parts: AddressParts | undefined): string | undefined {
+  if (parts === undefined) return '"%" in user, password or database must be written as %25'
+  const { host, user, database } = parts
+  if (host === '') return 'the host is missing; for a Unix socket add ?host=/FOLDER'
+  const missingPart = Object.entries({ user, database }).find(([, part]) => part === '')?.[0]
   if (missingPart !== undefined) return `the ${missingPart} is missing`
-  return database.includes('/') ? 'the database name contains "/"' : undefined
-}
-
-/** Validators of the parameters after "?". */
-const PARAMETER_CHECKS: Readonly<Record<string, (text: string) => boolean>> = {
-  sslmode: toCheck(oneOf(TLS_MODES)),
-  sslrootcert: (text) => text !== '',
-  pool_size: toCheck(wholeNumber(2, MAX_POOL_SIZE)),
-  connect_timeout_ms: toCheck(wholeNumber(1, MAX_TIMEOUT_MS)),
-  statement_timeout_ms: toCheck(wholeNumber(1, MAX_TIMEOUT_MS)),
-  application_name: (text) => /^[\x21-\x7e]{1,63}$/.test(text),
-  host: (text) => text.startsWith('/'),
-}
-
-function toCheck({ parse }: ValueParser<unknown>): (text: string) => boolean {
-  return (text) => parse(text) !== undefined
-}
-
-function findParameterProblem(parameters: URLSearchParams): string | undefined {
-  for (const [name, text] of parameters) {
-    if (!Object.hasOwn(PARAMETER_CHECKS, name)) return 'unknown parameter after "?"'
-    if (parameters.getAll(name).length > 1) return `${name} is given twice`
-    if (PARAMETER_CHECKS[name]?.(text) !== true) return `${name} has an invalid value`
-  }
-  return undefined
+  if (database.includes('/')) return 'the database name contains "/"'
+  return /^(?:\/.*|[^\s/\\<>^|%,]+)$/.test(host) ? undefined : HOST_PROBLEM
 }

@@ -9,6 +9,7 @@ const failures = new WeakSet<Error>()
 
 /** By SQLSTATE, or its first two characters. Other states use the server's message without user names. */
 const MESSAGES: Readonly<Record<string, string>> = {
+  '28000': 'the server rejects the user, does not allow this host, or requires encryption (sslmode)',
   '28': 'the server rejects the user or the password, or does not allow this host',
   '3D000': 'the database does not exist',
   '53300': 'the server has no free connection',

@@ -14,6 +14,7 @@ import {
 import { SECOND_MS } from '../clock.ts'
 import type { PostgresAddress } from '../config/database-address.ts'
 import { StoreError } from '../errors.ts'
+import { BoundClient } from './channel-binding.ts'
 import { toPostgresFailure } from './postgres-failure.ts'
 
 export type PostgresOptions = Readonly<{
@@ -41,7 +42,7 @@ const MAX_PREPARED = 200
 /** Types parsed as numbers: bigint (20) and numeric (1700), the type of its sums. All our values are below 2^53. */
 const NUMBER_TYPES: ReadonlySet<number> = new Set([20, 1700])
 
-/** Open a pool. @throws StoreError when the file with certificates cannot be read. */
+/** Open a pool. @throws StoreError when a file with certificates or a key cannot be read. */
 export function openPostgres<T>(options: PostgresOptions): OpenPostgres<T> {
   const pool = createPool(options)
   const database = new Kysely<T>({ dialect: new PostgresDialect({ pool: toKyselyPool(pool, options) }) })
@@ -56,7 +57,7 @@ export function openPostgres<T>(options: PostgresOptions): OpenPostgres<T> {
 
 /** Open a single connection that has no settings yet. Close it with `closeClient`. */
 export async function connectClient(address: PostgresAddress): Promise<Client> {
-  const client = new Client(toClientConfig(address))
+  const client = new (getClientClass(address))(toClientConfig(address))
   // Without a listener a lost connection would crash the process.
   client.on('error', () => {})
   try {
@@ -73,11 +74,20 @@ export async function closeClient(client: Client): Promise<void> {
 }
 
 function createPool({ address, size }: PostgresOptions): Pool {
-  const pool = new Pool({ ...toClientConfig(address), max: size, allowExitOnIdle: true })
+  const pool = new Pool({
+    ...toClientConfig(address),
+    max: size,
+    allowExitOnIdle: true,
+    Client: getClientClass(address),
+  })
   // Without listeners a lost connection would crash the process. The pool replaces idle connections; a running statement fails.
   pool.on('error', () => {})
   pool.on('connect', (client) => client.on('error', () => {}))
   return pool
+}
+
+function getClientClass({ channelBinding }: PostgresAddress): typeof Client {
+  return channelBinding === 'require' ? BoundClient : Client
 }
 
 function toClientConfig(address: PostgresAddress): ClientConfig {
@@ -88,9 +98,13 @@ function toClientConfig(address: PostgresAddress): ClientConfig {
     user: address.user,
     ...(address.password !== null && { password: address.password.reveal() }),
     ssl: toTls(address),
+    sslnegotiation: address.tlsNegotiation,
+    enableChannelBinding: address.channelBinding !== 'disable',
     connectionTimeoutMillis: address.connectTimeoutMs,
     application_name: address.applicationName,
-    keepAlive: true,
+    ...(address.options !== null && { options: address.options }),
+    keepAlive: address.isKeptAlive,
+    keepAliveInitialDelayMillis: address.keepAliveIdleMs,
     types: { getTypeParser },
   }
 }
@@ -99,11 +113,13 @@ function getTypeParser(type: number, format?: 'text' | 'binary'): (value: string
   return NUMBER_TYPES.has(type) ? Number : types.getTypeParser(type, format)
 }
 
-function toTls({ tls, tlsRootFile, host }: PostgresAddress): ClientConfig['ssl'] {
+function toTls(address: PostgresAddress): ClientConfig['ssl'] {
+  const { tls, host } = address
   if (tls === 'disable') return false
-  const ca = tlsRootFile === null ? undefined : readCertificates(tlsRootFile)
   return {
-    ...(ca !== undefined && { ca }),
+    ...readFileAs('ca', 'sslrootcert', address.tlsRootFile),
+    ...readFileAs('cert', 'sslcert', address.tlsCertificateFile),
+    ...readFileAs('key', 'sslkey', address.tlsKeyFile),
     rejectUnauthorized: tls !== 'require',
     // `verify-ca` does not check the host name.
     ...(tls === 'verify-ca' && { checkServerIdentity: () => undefined }),
@@ -115,11 +131,17 @@ function toTls({ tls, tlsRootFile, host }: PostgresAddress): ClientConfig['ssl']
   }
 }
 
-function readCertificates(path: string): string {
+function readFileAs(
+  option: 'ca' | 'cert' | 'key',
+  parameter: string,
+  path: string | null,
+): Readonly<Record<string, string>> {
+  if (path === null) return {}
   try {
-    return readFileSync(path, 'utf8')
+    return { [option]: readFileSync(path, 'utf8') }
   } catch (error) {
-    throw new StoreError('Cannot read the certificate file that sslrootcert names', { cause: error })
+    const remedy = `Let the server's user read that file, or correct ${parameter}.`
+    throw new StoreError(`Cannot read the file that ${parameter} names`, { cause: error, remedy })
   }
 }
 

@@ -32,6 +32,8 @@ export type PostgresClient = Readonly<{
 export type PostgresServer = PostgresClient &
   Readonly<{
     url: string
+    /** Folder of its Unix socket. */
+    socketFolder: string
     /** Kill the server, as in a power failure, or stop it. `start` restarts it on the same port. */
     stop(how: 'immediate' | 'fast'): Promise<void>
     start(): Promise<void>
@@ -87,7 +89,8 @@ export async function startPostgres(): Promise<PostgresServer> {
   const url = `postgres://owner@127.0.0.1:${port}/postgres`
   let server: ChildProcess | undefined
   const start = async (): Promise<void> => {
-    server = spawn(join(bin, 'postgres'), ['-D', data, '-p', String(port), ...SETTINGS], {
+    const socket = ['-c', `unix_socket_directories=${folder}`]
+    server = spawn(join(bin, 'postgres'), ['-D', data, '-p', String(port), ...socket, ...SETTINGS], {
       ...options,
       stdio: 'ignore',
     })
@@ -113,6 +116,7 @@ export async function startPostgres(): Promise<PostgresServer> {
   return {
     ...createPostgresClient(url),
     url,
+    socketFolder: folder,
     start,
     stop,
     pause: () => signalAll('SIGSTOP'),
@@ -170,7 +174,6 @@ const SETTINGS = [
   'max_connections=200',
   'shared_buffers=64MB',
   'listen_addresses=127.0.0.1',
-  'unix_socket_directories=',
 ].flatMap((setting) => ['-c', setting])
 
 function createPostgresClient(url: string): PostgresClient {
