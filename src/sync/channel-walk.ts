@@ -222,7 +222,8 @@ class LeasedWalk {
       const products = collectUsableProducts(page, afterGtin, drops)
       for (const [gtin, problem] of page.malformed) malformed.set(gtin, problem)
       if (leftOutGtin !== undefined) leftOutGtins.push(leftOutGtin)
-      if (hasNoProgress(page, cursor)) break
+      // Following a cursor that repeats would never end.
+      if (nextCursor !== null && nextCursor === cursor) break
       if (products.length > 0 || nextCursor === null)
         return toFetchedPage(position, { products, nextCursor, asOfMs, drops, leftOutGtins, malformed })
       cursor = nextCursor
@@ -361,13 +362,6 @@ function toFetchedPage(position: WalkPosition, page: Omit<WalkPage, 'walk' | 'af
   return { page: { walk, afterGtin, ...page }, next }
 }
 
-/** `true` when following the cursor would never end: the page is empty, or its cursor repeats. */
-function hasNoProgress({ products, drops, nextCursor }: ParsedPage, cursor: string | null): boolean {
-  const droppedProducts = (drops.product ?? 0) + (drops.product_too_large ?? 0)
-  const isEmpty = products.length === 0 && droppedProducts === 0
-  return nextCursor !== null && (isEmpty || nextCursor === cursor)
-}
-
 /** Return the usable products; count the others in `drops`. Without GTIN order, gaps would look like removed products. */
 function collectUsableProducts(page: ParsedPage, afterGtin: string, drops: DropCounts): readonly Product[] {
   addDropCounts(drops, page.drops)
@@ -376,6 +370,9 @@ function collectUsableProducts(page: ParsedPage, afterGtin: string, drops: DropC
   for (const product of page.products) {
     const { gtin } = product
     if (gtin < lastGtin) throw createUnsortedError()
+    // A catalog that pages by position repeats a product when another one is added during the walk.
+    const isRepeatedByPage = gtin === afterGtin && products.length === 0
+    if (isRepeatedByPage) continue
     if (gtin === lastGtin) addDropCounts(drops, { product: 1 })
     else products.push(product)
     lastGtin = gtin
