@@ -1,13 +1,24 @@
 import { constants, isAscii } from 'node:buffer'
 import { pipeline } from 'node:stream/promises'
 import { promisify } from 'node:util'
-import { brotliDecompress, createBrotliDecompress, createGunzip, gunzip } from 'node:zlib'
+import {
+  brotliDecompress,
+  createBrotliDecompress,
+  createGunzip,
+  createInflate,
+  gunzip,
+  inflate,
+} from 'node:zlib'
 import type { Dispatcher } from 'undici'
 import { CatalogInvalidError, CatalogTooLargeError } from '../errors.ts'
 import { type SkimmedPage, skimPage } from './skim-page.ts'
 
-const decompressors = { gzip: promisify(gunzip), br: promisify(brotliDecompress) }
-const streamDecompressors = { gzip: createGunzip, br: createBrotliDecompress }
+const decompressors = {
+  gzip: promisify(gunzip),
+  br: promisify(brotliDecompress),
+  deflate: promisify(inflate),
+}
+const streamDecompressors = { gzip: createGunzip, br: createBrotliDecompress, deflate: createInflate }
 
 const ZLIB_ERROR_CODE = /^(?:Z_|ERR__)/
 
@@ -90,13 +101,14 @@ async function readBytes(body: ResponseBody, maxBytes: number): Promise<Buffer> 
   return Buffer.concat(chunks)
 }
 
-/** @throws CatalogInvalidError */
-function getEncoding(headers: Dispatcher.ResponseData['headers']): 'identity' | 'gzip' | 'br' {
+/** Also accept the common encodings that were not requested: some servers ignore `Accept-Encoding`. @throws CatalogInvalidError */
+function getEncoding(headers: Dispatcher.ResponseData['headers']): 'identity' | keyof typeof decompressors {
   const encoding = String(headers['content-encoding'] ?? '')
     .trim()
     .toLowerCase()
   if (encoding === '' || encoding === 'identity') return 'identity'
-  if (encoding === 'gzip' || encoding === 'br') return encoding
+  if (encoding === 'gzip' || encoding === 'br' || encoding === 'deflate') return encoding
+  if (encoding === 'x-gzip') return 'gzip'
   throw new CatalogInvalidError('the response has a content encoding that was not requested')
 }
 

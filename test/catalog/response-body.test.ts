@@ -75,7 +75,8 @@ describe('JSON of a response', () => {
 describe('encoding of a response', () => {
   test.each([
     ['zstd', 'the response has a content encoding that was not requested'],
-    ['deflate', 'the response has a content encoding that was not requested'],
+    ['compress', 'the response has a content encoding that was not requested'],
+    ['deflate', 'the response is not valid deflate data'],
     ['gzip, br', 'the response has a content encoding that was not requested'],
     ['gzip', 'the response is not valid gzip data'],
     ['Br', 'the response is not valid br data'],
