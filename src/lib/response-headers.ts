@@ -21,9 +21,10 @@ export function parseRetryAfter({
   return waitMs > 0 ? waitMs : null
 }
 
-/** Parse `Age`: how long a CDN has cached the response. At most one day is trusted. */
+/** Parse `Age`: how long a CDN has cached the response. At most one day is trusted. Of several, the first counts (RFC 9111, 5.1). */
 export function parseAgeMs(age: HeaderValue): number {
-  return typeof age === 'string' && /^\d{1,9}$/.test(age) ? Math.min(Number(age), DAY_SECONDS) * SECOND_MS : 0
+  const text = toFirstValue(age).split(',', 1).join('').trim()
+  return /^\d{1,9}$/.test(text) ? Math.min(Number(text), DAY_SECONDS) * SECOND_MS : 0
 }
 
 /** `Date` is cut to whole seconds, so it is half a second too early on average. */

@@ -82,6 +82,7 @@ const CACHES: readonly Case[] = [
   ['a date in words', withHeaders({ date: 'today' })],
   ['a date 30 s ahead', withDate(30 * SECOND_MS)],
   ['a date and an age of 200 s', withDate(-200 * SECOND_MS, '200')],
+  ['the ages of two caches', withDate(-200 * SECOND_MS, '200, 190')],
   ['the present date and an age of 200 s', withDate(0, '200')],
   ['a date of 100 s ago and an age of 200 s', withDate(-100 * SECOND_MS, '200')],
   ['a date of an hour ago and an age of 200 s', withDate(-HOUR_MS, '200'), wrongClock(/3,[34]\d\d s behind/)],
