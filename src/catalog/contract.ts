@@ -39,7 +39,9 @@ export type ChannelKind = (typeof CHANNEL_KINDS)[number]
 /** An unknown `kind` is read as `other`. An id is a UUID of any version or variant. */
 export const wireChannelSchema = object({
   id: guid().transform((id) => id.toLowerCase()),
-  name: string(),
+  name: string()
+    .nullish()
+    .transform((name) => name ?? ''),
   kind: literal(CHANNEL_KINDS).catch('other'),
   url: string()
     .nullish()

@@ -46,16 +46,18 @@ export type ParsedPage = Readonly<{
 /** What is wrong with the entries of products, by GTIN. */
 export type MalformedEntries = ReadonlyMap<string, ProductProblem>
 
-/** Parse a list of channels and drop malformed ones. @throws CatalogInvalidError when it is not a list */
+/** Parse a list of channels; drop malformed and repeated ones. A channel without a name has its id as name. @throws CatalogInvalidError when it is not a list */
 export function parseChannelList(body: unknown): readonly Channel[] {
   const list = wireChannelListSchema.safeParse(body)
   if (!list.success) throw new CatalogInvalidError('the list of channels has no items')
-  return list.data.items.flatMap((item) => {
-    const channel = wireChannelSchema.safeParse(item)
-    return channel.success
-      ? [{ ...channel.data, name: cleanText(channel.data.name, MAX_NAME_CHARACTERS) }]
-      : []
-  })
+  const channels = new Map<string, Channel>()
+  for (const item of list.data.items) {
+    const channel = wireChannelSchema.safeParse(item).data
+    if (channel === undefined || channels.has(channel.id)) continue
+    const name = cleanText(channel.name, MAX_NAME_CHARACTERS)
+    channels.set(channel.id, { ...channel, name: name === '' ? channel.id : name })
+  }
+  return [...channels.values()]
 }
 
 /** Parse a page of products; drop and count malformed products and offers. @throws CatalogInvalidError when it is not a page */

@@ -75,7 +75,7 @@ describe('contract, channel', () => {
     { id: `g${CHANNEL_ID.slice(1)}` },
     { id: `../${CHANNEL_ID}` },
     { id: null },
-    { name: null },
+    { name: 5 },
     { url: 5 },
   ])('%j - is not a channel', (changes) => {
     expect(wireChannelSchema.safeParse(createChannel(changes)).success).toBe(false)

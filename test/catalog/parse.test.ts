@@ -281,12 +281,17 @@ describe('pages', () => {
 })
 
 describe('channels', () => {
-  it('list - valid and malformed channels - the malformed ones are dropped', () => {
+  it('list - valid, malformed and repeated channels - the malformed and repeated ones are dropped', () => {
     const channel = { id: CHANNEL_ID.toUpperCase(), name: ' My\u202e site ', kind: 'holodeck', extra: 1 }
-    const items = [channel, null, { ...channel, id: 'nine' }, { ...channel, name: undefined }, 5]
+    const items = [channel, null, { ...channel, id: 'nine' }, { ...channel, id: CHANNEL_ID, name: 'B' }, 5]
     expect(parseChannelList({ items })).toEqual([
       { id: CHANNEL_ID, name: 'My site', kind: 'other', url: null },
     ])
+  })
+
+  it.each([[undefined], [null], [''], [' ']])('name %j - the id is shown', (name) => {
+    const items = [{ id: CHANNEL_ID, name, kind: 'app', url: null }]
+    expect(parseChannelList({ items })).toMatchObject([{ name: CHANNEL_ID }])
   })
 
   it.each([
