@@ -284,6 +284,11 @@ export class BackupError extends VitrineError {
   static readonly code = 'VITRINE_BACKUP_FAILED'
 }
 
+/** Throw this when a database cannot be moved. The source is never changed. */
+export class MoveError extends VitrineError {
+  static readonly code = 'VITRINE_MOVE_FAILED'
+}
+
 /** Throw this when a command or argument is invalid. The process ends with exit code 64. */
 export class UsageError extends VitrineError {
   static readonly code = 'VITRINE_USAGE'

@@ -8,6 +8,7 @@ import { type CommandIo, type ExitCode, type Runner, addExamples } from './comma
 import type { ExplainArguments } from './explain.ts'
 import type { InitOptions } from './init.ts'
 import { SETUPS } from './init/answers.ts'
+import type { MoveOptions } from './move.ts'
 import type { ReportList, ReportOptions } from './report.ts'
 
 /** Exit codes of sysexits.h for wrong usage and invalid settings, and 1 for every other failure. */
@@ -101,11 +102,7 @@ function createProgram(run: Runner, io: CommandIo, init: InitAction): Command {
         (await import('./explain.ts')).runExplain(context, ...args),
       ),
     )
-  program
-    .command('backup')
-    .description('copy the SQLite databases while the server runs')
-    .argument('<file>', 'file for the stored copy; the catalog is copied beside it, with a suffix')
-    .action(run(async (context, file: string) => (await import('./backup.ts')).runBackup(context, file)))
+  addDatabases(program, run)
   addHistory(program, run)
   addReport(program, run)
   addExamples(program, 'vitrine', [
@@ -115,12 +112,30 @@ function createProgram(run: Runner, io: CommandIo, init: InitAction): Command {
     'vitrine explain 952a0000-0000-4000-8000-000000000001 09520001001024 stock=in "merchant=Kiln & Kettle"',
     "vitrine explain 952a0000-0000-4000-8000-000000000001 09520001001024 '?stock=in&currency=SEK'",
     'vitrine backup backups/monday.db',
+    'vitrine move',
+    'vitrine move --from backups/monday.db --catalog-from backups/monday-catalog.db',
     'vitrine history export --output prices.csv',
     'vitrine history import prices.csv',
     'vitrine report',
     'vitrine report --days 30 --list clicks --csv',
   ])
   return program
+}
+
+function addDatabases(program: Command, run: Runner): void {
+  program
+    .command('backup')
+    .description('copy the SQLite databases while the server runs')
+    .argument('<file>', 'file for the stored copy; the catalog is copied beside it, with a suffix')
+    .action(run(async (context, file: string) => (await import('./backup.ts')).runBackup(context, file)))
+  program
+    .command('move')
+    .description('move SQLite databases to the PostgreSQL databases of the settings; repeat it to go on')
+    .option('--from <file>', 'SQLite file of the stored copy (default: data/vitrine.db)')
+    .option('--catalog-from <file>', 'SQLite file of the catalog (default: data/catalog.db)')
+    .action(
+      run(async (context, options: MoveOptions) => (await import('./move.ts')).runMove(context, options)),
+    )
 }
 
 function addHistory(program: Command, run: Runner): void {

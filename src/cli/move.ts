@@ -1,0 +1,239 @@
+import { existsSync } from 'node:fs'
+import type { Kysely } from 'kysely'
+import { CATALOG_MIGRATIONS, USAGE_MIGRATIONS } from '../catalog-service/store/migrations.ts'
+import { MOVED_CATALOG_TABLES, MOVED_USAGE_TABLES } from '../catalog-service/store/moved-tables.ts'
+import { openCatalogStore } from '../catalog-service/store/open-store.ts'
+import { toUsageDatabasePath } from '../catalog-service/store/sqlite.ts'
+import {
+  type DatabaseAddress,
+  type PostgresAddress,
+  databaseAddressParser,
+  describeDatabase,
+} from '../config/database-address.ts'
+import { SETTINGS } from '../config/settings.ts'
+import { type MoveSource, openMoveSource } from '../database/move-source.ts'
+import {
+  type Move,
+  type MovedRows,
+  type MovedTable,
+  checkTarget,
+  moveTables,
+  verifyTables,
+} from '../database/move-tables.ts'
+import { findPostgresFailure } from '../database/postgres-failure.ts'
+import { retryConflicts } from '../database/transaction.ts'
+import { MoveError, StoreError, UsageError } from '../errors.ts'
+import { pluralize } from '../lib/plural.ts'
+import { openCopyDatabase } from '../storage/copy-database.ts'
+import { COPY_MIGRATIONS } from '../storage/migrations/sqlite.ts'
+import { MOVED_COPY_TABLES } from '../storage/moved-tables.ts'
+import { type CommandContext, print } from './command.ts'
+
+export type MoveOptions = Readonly<{ from?: string; catalogFrom?: string }>
+
+/** A database that can be moved, with the settings and options that say from where and to where. */
+const DATABASES = {
+  copy: { what: 'stored copy', setting: 'VITRINE_DATABASE_URL', option: '--from' },
+  catalog: { what: 'catalog', setting: 'VITRINE_CATALOG_DATABASE_URL', option: '--catalog-from' },
+} as const
+
+type DatabaseName = keyof typeof DATABASES
+
+type PlannedMove = Readonly<{ name: DatabaseName; path: string; target: PostgresAddress }>
+
+type OpenMove = Move &
+  Readonly<{ name: DatabaseName; sources: readonly MoveSource[]; close(): Promise<void> }>
+
+/**
+ * Move what cannot be fetched again from SQLite files to PostgreSQL. All rows are compared before and after. The files are not
+ * changed, and a stopped move goes on when the command is repeated.
+ * @throws UsageError when there is nothing to move, or no PostgreSQL; MoveError or StoreError when it cannot be moved.
+ */
+export async function runMove(context: CommandContext, options: MoveOptions): Promise<void> {
+  const { io } = context
+  const { moves: planned, notes } = planMoves(context, options)
+  for (const note of notes) io.err(note)
+  const opened: OpenMove[] = []
+  try {
+    for (const plan of planned) opened.push(await openMove(context, plan))
+    const results = await moveAll(context, opened)
+    for (const { sources } of opened) assertUnchanged(sources)
+    const lines = opened.flatMap((move, index) => describeMove(move, results[index] ?? []))
+    print(context, { databases: opened.map((move, index) => toJson(move, results[index] ?? [])) }, lines)
+  } catch (error) {
+    throw toMoveError(error)
+  } finally {
+    io.drawProgress('')
+    for (const move of opened) await move.close()
+  }
+}
+
+function planMoves({ config }: CommandContext, { from, catalogFrom }: MoveOptions) {
+  const moves: PlannedMove[] = []
+  const notes: string[] = []
+  const plan = (name: DatabaseName, target: DatabaseAddress, file: string | undefined): void => {
+    const { what, setting, option } = DATABASES[name]
+    const path = toPath(file ?? SETTINGS[setting].defaultText, option)
+    const isThere = existsSync(path)
+    if (file !== undefined && !isThere) throw new UsageError(`there is no file "${path}"`)
+    if (target.kind === 'postgres' && isThere) moves.push({ name, path, target })
+    else if (target.kind === 'postgres')
+      notes.push(`There is no ${what} at ${path}; name another file with ${option}.`)
+    else if (isThere)
+      notes.push(`The ${what} ${path} is not moved: ${setting} is not the address of a PostgreSQL database.`)
+  }
+  plan('copy', config.database, from)
+  plan('catalog', config.catalogDatabase, catalogFrom)
+  if (config.database.kind === 'sqlite' && config.catalogDatabase.kind === 'sqlite')
+    throw new UsageError(
+      'set VITRINE_DATABASE_URL, and with an own catalog VITRINE_CATALOG_DATABASE_URL, to the PostgreSQL database to move to (postgres://…)',
+    )
+  if (moves.length === 0) throw new UsageError(`there is nothing to move. ${notes.join(' ')}`)
+  return { moves, notes }
+}
+
+/** Accept what is in a setting, and a path. */
+function toPath(text: string, option: string): string {
+  const address = databaseAddressParser.parse(/^[a-z]{2,}:/i.test(text) ? text : `sqlite:${text}`)
+  if (address?.kind !== 'sqlite')
+    throw new UsageError(`${option} is a SQLite file; only SQLite databases are moved`)
+  return address.path
+}
+
+async function openMove(context: CommandContext, plan: PlannedMove): Promise<OpenMove> {
+  const sources: MoveSource[] = []
+  try {
+    return await (plan.name === 'copy'
+      ? openCopyMove(plan, sources)
+      : openCatalogMove(context, plan, sources))
+  } catch (error) {
+    for (const source of sources) source.close()
+    throw error
+  } finally {
+    const path = sources.find(({ isInUse }) => isInUse)?.path
+    if (path !== undefined)
+      context.io.err(
+        `A server may still use ${path}. Stop it first: what it records from now on is not moved.`,
+      )
+  }
+}
+
+async function openCopyMove({ name, path, target }: PlannedMove, sources: MoveSource[]): Promise<OpenMove> {
+  const source = openMoveSource(path, COPY_MIGRATIONS, DATABASES.copy.what)
+  sources.push(source)
+  const { reader, writer, close } = await openCopyDatabase(target)
+  return {
+    name,
+    label: describeDatabase(target),
+    schema: 'vitrine_copy',
+    tables: bind(MOVED_COPY_TABLES, source),
+    reader: toPlain(reader),
+    write: (work) => retryConflicts(() => toPlain(writer).transaction().execute(work)),
+    sources,
+    close: () => closeAll(sources, close),
+  }
+}
+
+async function openCatalogMove(
+  { clock }: CommandContext,
+  { name, path, target }: PlannedMove,
+  sources: MoveSource[],
+): Promise<OpenMove> {
+  const source = openMoveSource(path, CATALOG_MIGRATIONS, DATABASES.catalog.what)
+  sources.push(source)
+  const usagePath = toUsageDatabasePath(path)
+  const usage = existsSync(usagePath) ? openMoveSource(usagePath, USAGE_MIGRATIONS, 'catalog usage') : null
+  if (usage !== null) sources.push(usage)
+  const { reader, write, close } = await openCatalogStore({ database: target, clock })
+  return {
+    name,
+    label: describeDatabase(target),
+    schema: 'vitrine_catalog',
+    tables: [...bind(MOVED_CATALOG_TABLES, source), ...bind(MOVED_USAGE_TABLES, usage)],
+    reader: toPlain(reader),
+    write: (work) => write((transaction) => work(toPlain(transaction))),
+    sources,
+    close: () => closeAll(sources, close),
+  }
+}
+
+function bind(tables: readonly MovedTable[], source: MoveSource | null): Move['tables'] {
+  return tables.map((table) => ({ ...table, source: source?.database ?? null }))
+}
+
+/** Moved tables are used through SQL only. */
+function toPlain(database: Pick<Kysely<never>, 'getExecutor'>): Kysely<unknown> {
+  return database as Kysely<unknown>
+}
+
+async function closeAll(sources: readonly MoveSource[], close: () => Promise<void>): Promise<void> {
+  for (const source of sources) source.close()
+  await close()
+}
+
+/** Nothing is written to any database before all are checked. */
+async function moveAll(
+  { io }: CommandContext,
+  moves: readonly Move[],
+): Promise<readonly (readonly MovedRows[])[]> {
+  const plans = []
+  for (const move of moves) plans.push({ move, isEmpty: await checkTarget(move) })
+  let count = 0
+  const onBatch = (rows: number): void => {
+    count += rows
+    io.drawProgress(`${pluralize(count, 'row')} …`)
+    if (io.signal.aborted)
+      throw new MoveError(
+        `the move was stopped after ${pluralize(count, 'row')}; run the command again to go on`,
+      )
+  }
+  const results = []
+  for (const { move, isEmpty } of plans) results.push(await moveTables(move, { isEmpty, onBatch }))
+  io.drawProgress('comparing …')
+  for (const [index, { move }] of plans.entries()) await verifyTables(move, results[index] ?? [])
+  return results
+}
+
+function assertUnchanged(sources: readonly MoveSource[]): void {
+  const changed = sources.find((source) => source.endSnapshot())
+  if (changed !== undefined)
+    throw new MoveError(
+      `a server wrote to ${changed.path} during the move, and that is missing in PostgreSQL. Stop the server, remove what was moved ("drop schema vitrine_copy, vitrine_catalog cascade"), and repeat the move`,
+    )
+}
+
+function describeMove({ name, sources, label }: OpenMove, rows: readonly MovedRows[]): readonly string[] {
+  const width = Math.max(...rows.map(({ table }) => table.length))
+  const total = rows.reduce((sum, row) => sum + row.total, 0)
+  return [
+    `${DATABASES[name].what}: ${sources[0]?.path} to ${label}`,
+    ...rows
+      .filter((row) => row.total > 0)
+      .map((row) => `  ${row.table.padEnd(width)}  ${describeCounts(row)}`),
+    `  all ${pluralize(total, 'row')} are in both databases with the same values`,
+  ]
+}
+
+function describeCounts({ moved, total }: MovedRows): string {
+  const present = total - moved
+  const parts = [
+    `${moved.toLocaleString('en-US')} moved`,
+    ...(present > 0 ? [`${present.toLocaleString('en-US')} already there`] : []),
+  ]
+  return parts.join(', ')
+}
+
+function toJson({ name, sources, label }: OpenMove, rows: readonly MovedRows[]) {
+  const tables = rows.map((row) => ({ ...row, present: row.total - row.moved }))
+  return { database: name, from: sources[0]?.path, to: label, tables }
+}
+
+function toMoveError(error: unknown): unknown {
+  const isStoreError = error instanceof StoreError && error.remedy === null
+  const failure = findPostgresFailure(error) ?? (isStoreError ? error : undefined)
+  return failure === undefined
+    ? error
+    : new MoveError(`${failure.message}. Run the command again: it goes on where it stopped`, {
+        cause: error,
+      })
+}
