@@ -35,7 +35,7 @@ export async function checkServer(address: PostgresAddress): Promise<void> {
       throw new StoreError(
         `The database ${label} has the encoding ${encoding}, which cannot store all texts`,
         {
-          remedy: `Create another one: create database NAME encoding 'UTF8' template template0.`,
+          remedy: `Create another one: create database NAME encoding 'UTF8' locale 'C' template template0.`,
         },
       )
     // Without a pooler, the process id that the server announced is that of the session.

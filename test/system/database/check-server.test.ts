@@ -46,7 +46,7 @@ test.each(NAMES)('%s in a LATIN9 database - is refused with the statement for a 
   await expect(OPENERS[name](address)).rejects.toMatchObject({
     code: 'VITRINE_STORE_FAILED',
     message: `The database ${address.label} has the encoding LATIN9, which cannot store all texts`,
-    remedy: expect.stringContaining(`encoding 'UTF8' template template0`),
+    remedy: expect.stringContaining(`encoding 'UTF8' locale 'C' template template0`),
   })
 })
 
