@@ -8,7 +8,7 @@ import type { Secrets } from './config/secrets.ts'
 import { type ShopData, type ShopFile, openShopFile, readShopData } from './config/shop-file.ts'
 import { type Coverage, createCoverage } from './coverage/coverage.ts'
 import { type SubData, readSubData } from './config/sub-ids-file.ts'
-import { type Webhook, createWebhook } from './events/webhook.ts'
+import { type Webhook, type WebhookDetails, createWebhook } from './events/webhook.ts'
 import { createCopyChanges } from './freshness/copy-changes.ts'
 import type { ChannelSource } from './freshness/channels.ts'
 import { createSources } from './freshness/sources.ts'
@@ -171,8 +171,7 @@ export async function createContext(options: ContextOptions): Promise<Context> {
   const parts = { config, clock, client, callPolicy, store, caches }
   const onStoreFailure = storeHealth.recordFailure
   const sources = createSources({ ...parts, onStoreFailure, onDrops: metrics.countDrops })
-  const webhook =
-    secrets.webhook && createWebhook({ webhook: secrets.webhook, store, clock, logger, metrics })
+  const webhook = createEventWebhook(options, { store, metrics })
   const walkParts = { callPolicy, store, clockMonitor, metrics, ownOrigin, shopFile, webhook, onStoreFailure }
   const walks = createWalks(options, walkParts)
   const storeParts = { store, ownOrigin, metrics, onStoreFailure }
@@ -237,6 +236,15 @@ export async function createContext(options: ContextOptions): Promise<Context> {
   }
 }
 
+/** Return `null` without a webhook. */
+function createEventWebhook(
+  { secrets, clock, logger }: ContextOptions,
+  parts: Pick<WebhookDetails, 'store' | 'metrics'>,
+): Webhook | null {
+  const { webhook, proxies } = secrets
+  return webhook && createWebhook({ webhook, proxies, clock, logger, ...parts })
+}
+
 type WalkParts = Pick<
   Context,
   'callPolicy' | 'store' | 'clockMonitor' | 'metrics' | 'ownOrigin' | 'shopFile' | 'webhook'
@@ -277,7 +285,7 @@ function createPolicy({ clock, config }: ContextOptions, store: CopyStore, healt
 
 /** Create the catalog client. Its calls are counted and logged, and update the clock monitor. */
 function createMonitoredClient(
-  { config, clock, logger, catalog, tracing }: ContextOptions,
+  { config, secrets, clock, logger, catalog, tracing }: ContextOptions,
   parts: Pick<Context, 'ownOrigin' | 'callPolicy' | 'clockMonitor' | 'metrics'>,
 ) {
   const { ownOrigin, callPolicy, clockMonitor, metrics } = parts
@@ -291,6 +299,7 @@ function createMonitoredClient(
     key: catalog.key,
     timeoutMs: config.catalogTimeoutMs,
     maxBytes: config.catalogMaxBytes,
+    proxies: secrets.proxies,
     ownOrigin,
     clock,
     callPolicy,
@@ -311,7 +320,13 @@ async function openFilesOfPictures(config: Config, clock: Clock): Promise<Pictur
 }
 
 function createPictureProxy(
-  { clock, logger, pictureNetwork = publicNetwork, openConverter = openPictureConverter }: ContextOptions,
+  {
+    secrets,
+    clock,
+    logger,
+    pictureNetwork = publicNetwork,
+    openConverter = openPictureConverter,
+  }: ContextOptions,
   files: PictureFiles,
   {
     metrics,
@@ -320,7 +335,7 @@ function createPictureProxy(
 ): Pictures {
   return createPictures({
     ...parts,
-    fetcher: createPictureFetcher(clock, pictureNetwork),
+    fetcher: createPictureFetcher(clock, pictureNetwork, secrets.proxies),
     files,
     clock,
     logger,

@@ -27,6 +27,13 @@ export abstract class CatalogError extends VitrineError {
 /** Throw this when there is no connection or it broke: refused, reset, name not found, TLS. */
 export class CatalogUnreachableError extends CatalogError {
   static readonly code = 'VITRINE_CATALOG_UNREACHABLE'
+  /** Code of the failed connection, such as `ECONNREFUSED`. */
+  readonly connectionCode: string | undefined
+
+  constructor(message: string, connectionCode?: string) {
+    super(message)
+    this.connectionCode = connectionCode
+  }
 }
 
 /** Throw this when the whole response did not arrive before the deadline of the call. */

@@ -1,6 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { systemClock } from '../clock.ts'
 import { parseSerializedAddress } from '../config/database-address.ts'
+import { parseSerializedProxies } from '../config/proxies.ts'
 import { Secret } from '../config/secrets.ts'
 import { createFeedJobRunner } from './feeds/feed-job.ts'
 import { readFeedReport } from './feeds/feed-warnings.ts'
@@ -35,6 +36,7 @@ const scheduler =
       database: parseSerializedAddress(options.database),
       owner: options.feeds.owner,
       secrets: new Map(options.feeds.secrets.map(([name, value]) => [name, new Secret(value)])),
+      proxies: parseSerializedProxies(options.feeds.proxies),
     }),
     onRun: () => send({ type: 'feed-run' }),
   })

@@ -1,7 +1,8 @@
 import { Worker } from 'node:worker_threads'
 import { type Clock, SECOND_MS } from '../clock.ts'
 import { type DatabaseAddress, serializeDatabaseAddress } from '../config/database-address.ts'
-import type { Secret } from '../config/secrets.ts'
+import { type SerializedProxies, serializeProxies } from '../config/proxies.ts'
+import type { Proxies, Secret } from '../config/secrets.ts'
 import { createLeaseOwner } from '../database/lease-owner.ts'
 import { StoreError } from '../errors.ts'
 import { createRestartBackoff } from '../lib/backoff.ts'
@@ -19,7 +20,11 @@ export type ThreadOptions = Readonly<{
   port: number
   priceMaxAgeSeconds: number
   /** `null`: do not run feeds. */
-  feeds: Readonly<{ owner: string; secrets: readonly (readonly [name: string, value: string])[] }> | null
+  feeds: Readonly<{
+    owner: string
+    secrets: readonly (readonly [name: string, value: string])[]
+    proxies: SerializedProxies
+  }> | null
 }>
 
 export type ThreadRequest = Readonly<
@@ -61,6 +66,7 @@ type CatalogThreadOptions = Readonly<{
   priceMaxAgeSeconds: number
   /** Run feeds with these secrets when they are due; `null`: do not. */
   feedSecrets: FeedSecrets | null
+  proxies: Proxies
   /** Called after each successful run of a feed. */
   onFeedRun?: (() => void) | undefined
 }>
@@ -145,7 +151,7 @@ async function prepareCatalog({ database, sampleBaseUrl, findCopiedCatalogId, cl
 }
 
 function startThread(options: CatalogThreadOptions, port: number) {
-  const { database, key, clock, logger, priceMaxAgeSeconds, feedSecrets, onFeedRun } = options
+  const { database, key, clock, logger, priceMaxAgeSeconds, feedSecrets, proxies, onFeedRun } = options
   const threadOptions: ThreadOptions = {
     database: serializeDatabaseAddress(database),
     key: key.reveal(),
@@ -154,6 +160,7 @@ function startThread(options: CatalogThreadOptions, port: number) {
     feeds: feedSecrets && {
       owner: createLeaseOwner(),
       secrets: [...feedSecrets].map(([name, secret]) => [name, secret.reveal()] as const),
+      proxies: serializeProxies(proxies),
     },
   }
   const worker = new Worker(THREAD_FILE, {

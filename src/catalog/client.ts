@@ -1,5 +1,5 @@
 import { EventEmitter } from 'node:events'
-import { type Dispatcher, Pool } from 'undici'
+import type { Dispatcher } from 'undici'
 import type { Clock } from '../clock.ts'
 import type { KeySource } from '../config/key-source.ts'
 import {
@@ -15,6 +15,8 @@ import {
 } from '../errors.ts'
 import { describeInternalError } from '../lib/internal-error.ts'
 import type { TraceCall } from '../observability/tracing.ts'
+import { describeConnectionFailure, findConnectionCode } from '../outgoing/connection-failures.ts'
+import { createOriginDispatcher } from '../outgoing/dispatcher.ts'
 import { discardBody, readJson, readSkimmedPage } from './response-body.ts'
 import { type CallPolicy, MAX_CONCURRENT_CALLS } from './call-policy.ts'
 import { type Channel, MAX_PAGE_PRODUCTS, type Product, VERSION_PATH } from './contract.ts'
@@ -22,6 +24,7 @@ import { type ParsedPage, parseChannelList, parseProduct, parseProductPage } fro
 import type { CallPurpose } from './quota.ts'
 import type { SkimmedPage } from './skim-page.ts'
 import { computeClockSkewMs, parseRetryAfter, parseAgeMs } from '../lib/response-headers.ts'
+import type { Proxies } from '../config/secrets.ts'
 
 /** Undici's own timeouts back up the deadline and are reported as the same failure. */
 const UNDICI_TIMEOUT_CODE = /^UND_ERR_(?:CONNECT|HEADERS|BODY)_TIMEOUT$/
@@ -53,6 +56,7 @@ export type CatalogClientOptions = Readonly<{
   key: KeySource
   timeoutMs: number
   maxBytes: number
+  proxies: Proxies
   /** Origin of the widget server; only its pictures may use http. */
   ownOrigin: string
   clock: Clock
@@ -89,7 +93,7 @@ type RawResponse = Readonly<{ json: unknown; isNotFound: boolean; asOfMs: number
 export function createCatalogClient(options: CatalogClientOptions): CatalogClient {
   const base = new URL(options.baseUrl)
   const basePath = base.pathname.replace(/\/+$/, '') + VERSION_PATH
-  const pool = new Pool(base.origin, {
+  const pool = createOriginDispatcher(base, options.proxies, {
     connections: MAX_CONCURRENT_CALLS,
     connect: { timeout: options.timeoutMs },
     headersTimeout: options.timeoutMs,
@@ -155,7 +159,11 @@ function parseSafely<T>(response: RawResponse, parse: (raw: RawResponse) => T): 
 }
 
 /** No header of the trace is sent: the contract has none, and the catalog belongs to others. @throws CatalogError */
-function sendTraced(options: CatalogClientOptions, pool: Pool, call: CatalogCall): Promise<RawResponse> {
+function sendTraced(
+  options: CatalogClientOptions,
+  pool: Dispatcher,
+  call: CatalogCall,
+): Promise<RawResponse> {
   if (options.traceCall === undefined) return sendWithDeadline(options, pool, call)
   const url = new URL(options.baseUrl).origin + call.path.replace(/\?.*$/, '')
   return options.traceCall({ url, template: VERSION_PATH + TEMPLATES[call.operation] }, (onStatus) =>
@@ -170,7 +178,7 @@ function sendTraced(options: CatalogClientOptions, pool: Pool, call: CatalogCall
  */
 function sendWithDeadline(
   options: CatalogClientOptions,
-  pool: Pool,
+  pool: Dispatcher,
   request: Omit<HttpRequest, 'signal'>,
 ): Promise<RawResponse> {
   return new Promise((resolve, reject) => {
@@ -184,7 +192,7 @@ function sendWithDeadline(
     })
     sendWithKeyRetry(options, pool, { ...request, signal })
       .then(resolve, (error: unknown) => {
-        if (UNDICI_TIMEOUT_CODE.test(findErrorCode(error) ?? '')) rejectAsTimedOut()
+        if (UNDICI_TIMEOUT_CODE.test(findConnectionCode(error) ?? '')) rejectAsTimedOut()
         else reject(toCatalogError(error))
       })
       .finally(cancel)
@@ -197,7 +205,7 @@ type HttpRequest = Pick<CatalogCall, 'operation' | 'path' | 'readBody'> &
 /** If the key is refused, read it again and retry once with a new one, even if another call has already read it. */
 async function sendWithKeyRetry(
   options: CatalogClientOptions,
-  pool: Pool,
+  pool: Dispatcher,
   request: HttpRequest,
 ): Promise<RawResponse> {
   const { key } = options
@@ -213,7 +221,7 @@ async function sendWithKeyRetry(
 
 async function send(
   options: CatalogClientOptions,
-  pool: Pool,
+  pool: Dispatcher,
   { operation, path, readBody = readJson, signal, onStatus }: HttpRequest,
 ): Promise<RawResponse> {
   const { clock, key, maxBytes, onClockSkew } = options
@@ -258,11 +266,7 @@ function toStatusError({ statusCode, headers }: Dispatcher.ResponseData, nowMs: 
 /** Report a connection failure by its code only: undici's messages may contain parts of the response. */
 function toCatalogError(error: unknown): CatalogError {
   if (error instanceof CatalogError) return error
-  const code = findErrorCode(error)
-  return new CatalogUnreachableError(`the connection failed${code === undefined ? '' : `: ${code}`}`)
-}
-
-function findErrorCode(error: unknown): string | undefined {
-  const code = (error as { code?: unknown } | null)?.code
-  return typeof code === 'string' && /^[A-Z_0-9]{1,60}$/.test(code) ? code : undefined
+  const code = findConnectionCode(error)
+  const reason = code === undefined ? '' : `: ${describeConnectionFailure(code)}`
+  return new CatalogUnreachableError(`the connection failed${reason}`, code)
 }

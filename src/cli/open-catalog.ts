@@ -84,6 +84,7 @@ async function openEmbeddedCatalog(
     logger,
     priceMaxAgeSeconds: config.priceMaxAgeSeconds,
     feedSecrets: feeds && secrets.feedSecrets,
+    proxies: secrets.proxies,
     onFeedRun: () => feeds?.onRun?.(),
   })
   if (thread.isContentLost) logger.error({ remedy: describeLostCatalogRemedy(config) }, LOST_CATALOG_MESSAGE)
@@ -116,14 +117,23 @@ export function describeLostCatalogRemedy({ catalogDatabase, database }: Config)
 
 /** Return a catalog client. Commands show no pictures, so `ownOrigin` does not matter. */
 export async function createCommandClient(
-  { config, clock }: CommandContext,
+  { config, secrets, clock }: CommandContext,
   { baseUrl, key }: CatalogConnection,
   callOptions: Pick<CatalogClientOptions, 'callPolicy' | 'onClockSkew'>,
 ): Promise<CatalogClient> {
   const { createCatalogClient } = await import('../catalog/client.ts')
   const { catalogTimeoutMs: timeoutMs, catalogMaxBytes: maxBytes } = config
   const ownOrigin = 'http://localhost'
-  return createCatalogClient({ baseUrl, key, timeoutMs, maxBytes, ownOrigin, clock, ...callOptions })
+  return createCatalogClient({
+    baseUrl,
+    key,
+    timeoutMs,
+    maxBytes,
+    proxies: secrets.proxies,
+    ownOrigin,
+    clock,
+    ...callOptions,
+  })
 }
 
 /** `dispose` also closes the catalog. */

@@ -1,4 +1,5 @@
 import { ConfigError } from '../errors.ts'
+import { parseProxies } from './proxies.ts'
 import { Secret, type Secrets, type WebhookSecrets } from './secrets.ts'
 import { SETTINGS, type Setting, type SettingName } from './settings.ts'
 
@@ -39,6 +40,7 @@ export function parseConfig(environment: Environment): Readonly<{ config: Config
     .map((name) => `${name}: unknown setting; see docs/operate/configuration.md`)
   const values = parseValues(rawValues, problems)
   checkCombinations(values, problems)
+  const proxies = parseProxies(environment, problems)
   if (problems.length > 0) throw new ConfigError(problems)
   const secrets = {
     catalogKey: values.VITRINE_CATALOG_KEY,
@@ -46,6 +48,7 @@ export function parseConfig(environment: Environment): Readonly<{ config: Config
     adminPassword: values.VITRINE_ADMIN_PASSWORD,
     feedSecrets: collectFeedSecrets(rawValues),
     webhook: toWebhook(values),
+    proxies,
   }
   return { config: toConfig(values), secrets: Object.freeze(secrets) }
 }

@@ -68,6 +68,9 @@ export function parseSecret(text: string): Secret | undefined {
 /** Where events are sent, and what they are signed with. The path of an address can be a secret. */
 export type WebhookSecrets = Readonly<{ url: Secret; secret: Secret }>
 
+/** Proxies of outgoing requests, by the scheme of the target; `null`: none. A proxy's address can have a password. */
+export type Proxies = Readonly<{ http: Secret | null; https: Secret | null; noProxy: string }>
+
 /** Settings that must never leave the server. */
 export type Secrets = Readonly<{
   /** API key of the catalog; `null` with the embedded catalog, which generates its own. */
@@ -80,4 +83,5 @@ export type Secrets = Readonly<{
   feedSecrets: ReadonlyMap<string, Secret>
   /** `null`: no webhook. */
   webhook: WebhookSecrets | null
+  proxies: Proxies
 }>

@@ -1,7 +1,8 @@
-import { Agent } from 'undici'
 import { type Clock, SECOND_MS } from '../clock.ts'
-import type { WebhookSecrets } from '../config/secrets.ts'
+import type { Proxies, WebhookSecrets } from '../config/secrets.ts'
 import { tryWithTimeout } from '../lib/with-timeout.ts'
+import { describeConnectionFailure, findConnectionCode } from '../outgoing/connection-failures.ts'
+import { createDispatcher } from '../outgoing/dispatcher.ts'
 import { type EventMessage, signBody } from './event-body.ts'
 
 /** One deadline for connection, request and response. */
@@ -20,8 +21,12 @@ export type EventSender = Readonly<{
 }>
 
 /** Create the only component that connects to the webhook. */
-export function createEventSender({ url, secret }: WebhookSecrets, clock: Clock): EventSender {
-  const agent = new Agent({
+export function createEventSender(
+  { url, secret }: WebhookSecrets,
+  proxies: Proxies,
+  clock: Clock,
+): EventSender {
+  const agent = createDispatcher(proxies, {
     connections: 1,
     headersTimeout: SEND_TIMEOUT_MS,
     bodyTimeout: SEND_TIMEOUT_MS,
@@ -65,7 +70,7 @@ export function createEventSender({ url, secret }: WebhookSecrets, clock: Clock)
 
 /** The message of an error can have the address. */
 function describeFailure(error: unknown): string {
-  const { code } = error as Partial<NodeJS.ErrnoException>
+  const code = findConnectionCode(error)
   if (code?.endsWith('_TIMEOUT')) return TIMED_OUT
-  return code !== undefined && /^\w{1,60}$/.test(code) ? `unreachable (${code})` : 'unreachable'
+  return describeConnectionFailure(code) ?? 'unreachable'
 }

@@ -1,5 +1,5 @@
 import { type Clock, SECOND_MS, MINUTE_MS } from '../clock.ts'
-import type { WebhookSecrets } from '../config/secrets.ts'
+import type { Proxies, WebhookSecrets } from '../config/secrets.ts'
 import { createLeaseOwner } from '../database/lease-owner.ts'
 import { computeBackoffMs } from '../lib/backoff.ts'
 import { tryWithTimeout } from '../lib/with-timeout.ts'
@@ -33,6 +33,7 @@ export type Webhook = Readonly<{
 
 export type WebhookDetails = Readonly<{
   webhook: WebhookSecrets
+  proxies: Proxies
   store: EventStore
   clock: Clock
   logger: Logger
@@ -41,7 +42,7 @@ export type WebhookDetails = Readonly<{
 
 export function createWebhook(details: WebhookDetails): Webhook {
   const { store, clock } = details
-  const sender = createEventSender(details.webhook, clock)
+  const sender = createEventSender(details.webhook, details.proxies, clock)
   const owner = createLeaseOwner()
   const stopping = new AbortController()
   let waiting = new AbortController()

@@ -1,11 +1,12 @@
-// oxlint-disable-next-line no-restricted-imports -- pictures are no catalog calls
-import { Agent, type Dispatcher } from 'undici'
+import type { Dispatcher } from 'undici'
 import { type Clock, SECOND_MS } from '../clock.ts'
 import { PictureError } from '../errors.ts'
 import { createPublicLookup } from '../lib/public-hosts.ts'
 import { parseUrl } from '../lib/urls.ts'
 import { failAfter } from '../lib/with-timeout.ts'
+import { createDispatcher } from '../outgoing/dispatcher.ts'
 import { type PictureNetwork, isFetchableAddress } from './picture-network.ts'
+import type { Proxies } from '../config/secrets.ts'
 
 /** Redirects followed; each target is checked like the address itself. */
 const MAX_REDIRECTS = 3
@@ -35,8 +36,12 @@ export type PictureFetcher = Readonly<{
 }>
 
 /** Create the only component that connects to the hosts of pictures. It connects only to public addresses. */
-export function createPictureFetcher(clock: Clock, network: PictureNetwork): PictureFetcher {
-  const agent = new Agent({
+export function createPictureFetcher(
+  clock: Clock,
+  network: PictureNetwork,
+  proxies: Proxies,
+): PictureFetcher {
+  const agent = createDispatcher(proxies, {
     connections: MAX_CONNECTIONS_PER_HOST,
     headersTimeout: RESPONSE_TIMEOUT_MS,
     bodyTimeout: FETCH_TIMEOUT_MS,
@@ -69,7 +74,7 @@ export function createPictureFetcher(clock: Clock, network: PictureNetwork): Pic
 }
 
 type Task = Readonly<{
-  agent: Agent
+  agent: Dispatcher
   clock: Clock
   network: PictureNetwork
   known: PictureValidators | null

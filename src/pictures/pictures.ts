@@ -15,6 +15,7 @@ import { type Clock, DAY_MS, MINUTE_MS, SECOND_MS, isWithin } from '../clock.ts'
 import { PictureError, UnavailableError } from '../errors.ts'
 import { createFairQueue } from '../lib/fair-queue.ts'
 import { createSingleFlight } from '../lib/single-flight.ts'
+import { describeConnectionFailure } from '../outgoing/connection-failures.ts'
 import { parseUrl } from '../lib/urls.ts'
 import { failAfter } from '../lib/with-timeout.ts'
 import { LogRateLimiter } from '../observability/log-rate-limiter.ts'
@@ -383,7 +384,14 @@ class PictureService {
     const { code } = ((error as Error).cause ?? error) as NodeJS.ErrnoException
     const bug = failure === undefined ? { err: error } : undefined
     logger[level](
-      { hash, host, failure, reason: code, ...bug, ...(leftOut > 0 && { leftOut }) },
+      {
+        hash,
+        host,
+        failure,
+        reason: describeConnectionFailure(code),
+        ...bug,
+        ...(leftOut > 0 && { leftOut }),
+      },
       'picture failed',
     )
   }

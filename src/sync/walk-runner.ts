@@ -3,6 +3,7 @@ import type { CallPolicy } from '../catalog/call-policy.ts'
 import type { CatalogClient } from '../catalog/client.ts'
 import { type Clock, SECOND_MS, systemClock } from '../clock.ts'
 import type { Channel } from '../catalog/contract.ts'
+import type { SerializedProxies } from '../config/proxies.ts'
 import type { DroppedGtins, DropCounts } from '../catalog/parse.ts'
 import { WalkError } from '../errors.ts'
 import type { ShopEntry } from '../offers/shop-book.ts'
@@ -24,6 +25,7 @@ export type WalkJob = Readonly<{
   key: string
   timeoutMs: number
   maxBytes: number
+  proxies: SerializedProxies
   ownOrigin: string
   /** Ids to walk; `null`: every channel of the key. */
   channels: readonly string[] | null

@@ -1,5 +1,7 @@
 import type { CallPolicy } from '../catalog/call-policy.ts'
 import type { KeySource } from '../config/key-source.ts'
+import { serializeProxies } from '../config/proxies.ts'
+import type { Secrets } from '../config/secrets.ts'
 import type { ClockMonitor } from '../observability/clock-monitor.ts'
 import { type Clock, HOUR_MS, MINUTE_MS, SECOND_MS, systemClock } from '../clock.ts'
 import { serializeDatabaseAddress } from '../config/database-address.ts'
@@ -39,6 +41,7 @@ export type WalkSupervisorDetails = Readonly<{
   store: CopyStore
   clockMonitor: Pick<ClockMonitor, 'recordSkew'>
   catalog: Readonly<{ baseUrl: string; key: KeySource; copyName: string }>
+  secrets: Pick<Secrets, 'proxies'>
   ownOrigin: string
   /** `null`: another process runs the walks. */
   walkRunner: WalkRunner | null
@@ -226,6 +229,7 @@ async function runOnce(
     key: catalog.key.current().reveal(),
     timeoutMs: config.catalogTimeoutMs,
     maxBytes: config.catalogMaxBytes,
+    proxies: serializeProxies(details.secrets.proxies),
     ownOrigin: details.ownOrigin,
     channels: channelIds ?? config.channels,
     pausedUntilMs: details.callPolicy.getRateLimitedUntilMs(),

@@ -5,6 +5,7 @@ import { type Clock, DAY_MS, HOUR_MS, SECOND_MS, UNKNOWN_TIME_MS, isWithin, syst
 import { isServed } from '../config/config.ts'
 import { parseSerializedAddress } from '../config/database-address.ts'
 import { createFixedKeySource } from '../config/key-source.ts'
+import { parseSerializedProxies } from '../config/proxies.ts'
 import { Secret } from '../config/secrets.ts'
 import { NoChannelsError, VitrineError, WalkHeldError } from '../errors.ts'
 import { pluralize } from '../lib/plural.ts'
@@ -100,7 +101,8 @@ async function openResources(
     isShared: database.kind === 'postgres',
   })
   const key = createFixedKeySource(new Secret(job.key))
-  const client = createCatalogClient({ ...job, ...listeners, key, clock, callPolicy })
+  const proxies = parseSerializedProxies(job.proxies)
+  const client = createCatalogClient({ ...job, ...listeners, key, proxies, clock, callPolicy })
   return { store, callPolicy, client }
 }
 

@@ -10,6 +10,7 @@ import { DAY_MS, SECOND_MS } from '../../src/clock.ts'
 import { Secret } from '../../src/config/secrets.ts'
 import { CHANNEL_ID, FAKE_KEY, type FakeCatalog, startFakeCatalog } from '../helpers/fake-catalog.ts'
 import { type FakeClock, createFakeClock } from '../helpers/fake-clock.ts'
+import { NO_PROXIES } from '../helpers/proxies.ts'
 
 export const START_MS: number = Date.UTC(2026, 10, 21, 12)
 export const TIMEOUT_MS: number = 5 * SECOND_MS
@@ -39,6 +40,7 @@ export function createClient(
     key: createFixedKeySource(new Secret(FAKE_KEY)),
     timeoutMs: TIMEOUT_MS,
     maxBytes: MAX_BYTES,
+    proxies: NO_PROXIES,
     ownOrigin: 'https://widgets.example',
     clock,
     callPolicy,

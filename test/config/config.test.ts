@@ -3,6 +3,7 @@ import { type Environment, parseConfig } from '../../src/config/config.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/clock.ts'
 import { SETTINGS } from '../../src/config/settings.ts'
 import { ConfigError } from '../../src/errors.ts'
+import { NO_PROXIES } from '../helpers/proxies.ts'
 
 const REMOTE = { VITRINE_CATALOG_URL: 'https://catalog.example', VITRINE_CATALOG_KEY: 'k-secret-1' }
 const ID = '3f2b8c1e-6a54-4d0b-9c7e-1b2a3c4d5e6f'
@@ -71,6 +72,7 @@ describe('settings: defaults', () => {
       adminPassword: null,
       feedSecrets: new Map(),
       webhook: null,
+      proxies: NO_PROXIES,
     })
   })
 

@@ -24,6 +24,7 @@ import {
 } from '../helpers/fake-catalog.ts'
 import { type FakeClock, createFakeClock } from '../helpers/fake-clock.ts'
 import { NOON_MS } from '../helpers/harness.ts'
+import { NO_PROXIES } from '../helpers/proxies.ts'
 
 /** The default settings. */
 export const FRESHNESS: FreshnessConfig = {
@@ -82,6 +83,7 @@ export async function makeSources(options: SourceOptions = {}): Promise<Sources>
     key: createFixedKeySource(new Secret(FAKE_KEY)),
     timeoutMs: CALL_TIMEOUT_MS,
     maxBytes: 1_000_000,
+    proxies: NO_PROXIES,
     ownOrigin: 'https://widgets.example',
     clock,
     callPolicy,

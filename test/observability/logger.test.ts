@@ -4,6 +4,7 @@ import { Secret } from '../../src/config/secrets.ts'
 import { StoreError } from '../../src/errors.ts'
 import type { LogLevel } from '../../src/config/settings.ts'
 import { type Logger, createLogger, toTextLine } from '../../src/observability/logger.ts'
+import { NO_PROXIES } from '../helpers/proxies.ts'
 
 const KEY = 'vk_0123456789-of-the-test'
 const PASSWORD = 'password-of-the-test'
@@ -93,6 +94,7 @@ describe('logger, secrets', () => {
     adminPassword: new Secret(PASSWORD),
     feedSecrets: new Map(),
     webhook: null,
+    proxies: NO_PROXIES,
   }
 
   test('secrets logged by mistake - are [redacted], other values stay', () => {

@@ -19,6 +19,7 @@ import { type FakeClock, createFakeClock } from '../helpers/fake-clock.ts'
 import { NOON_MS } from '../helpers/harness.ts'
 import { toGtin } from '../helpers/products.ts'
 import type { Copy } from '../storage/conformance/subject.ts'
+import { NO_PROXIES } from '../helpers/proxies.ts'
 
 /** A fake catalog, a copy in a file, and a clock that the test controls. */
 export type WalkFixture = Readonly<{
@@ -57,6 +58,7 @@ export async function makeWalkFixture(address?: DatabaseAddress): Promise<WalkFi
     key: FAKE_KEY,
     timeoutMs: 5_000,
     maxBytes: 8_000_000,
+    proxies: NO_PROXIES,
     ownOrigin: 'https://widgets.example',
     channels: null,
     pausedUntilMs: 0,

@@ -8,6 +8,7 @@ import { CHANNEL_ID, makeWireProduct, sendJson } from '../helpers/fake-catalog.t
 import { type Harness, NOON_MS, createHarness } from '../helpers/harness.ts'
 import { createInstantClock } from './instant-clock.ts'
 import { makeWireProducts, setProducts } from './walk-fixture.ts'
+import { NO_PROXIES } from '../helpers/proxies.ts'
 
 const PAGES = /\/products\?/
 
@@ -187,6 +188,7 @@ describe('walks within a daily limit', () => {
         key: context.key.current().reveal(),
         timeoutMs: config.catalogTimeoutMs,
         maxBytes: config.catalogMaxBytes,
+        proxies: NO_PROXIES,
         ownOrigin: context.ownOrigin,
         shops: [],
         pausedUntilMs: 0,

@@ -1,6 +1,7 @@
 import { Worker } from 'node:worker_threads'
 import { SECOND_MS, systemClock } from '../../clock.ts'
 import { type DatabaseAddress, serializeDatabaseAddress } from '../../config/database-address.ts'
+import { type SerializedProxies, serializeProxies } from '../../config/proxies.ts'
 import {
   FeedFetchError,
   FeedHeldError,
@@ -13,14 +14,16 @@ import { describeInternalError } from '../../lib/internal-error.ts'
 import { type SerialQueue, createSerialQueue } from '../../lib/serial-queue.ts'
 import type { FeedSecrets } from './feed-address.ts'
 import { type FeedRun, getFeedsFolder } from './run-feed.ts'
+import type { Proxies } from '../../config/secrets.ts'
 
-/** The input of a feed thread. `database` and `secrets` are secret: do not log or store them. */
+/** The input of a feed thread. `database`, `secrets` and `proxies` are secret: do not log or store them. */
 export type FeedJob = Readonly<{
   database: string
   feedId: number
   owner: string
   folder: string
   secrets: readonly (readonly [name: string, value: string])[]
+  proxies: SerializedProxies
 }>
 
 export type FeedJobMessage =
@@ -41,15 +44,17 @@ export type FeedJobOptions = Readonly<{
   /** Name of this process (`createLeaseOwner`). */
   owner: string
   secrets: FeedSecrets
+  proxies: Proxies
 }>
 
 /** Return a function that runs one feed in its own thread, so that reading a file delays no response. */
-export function createFeedJobRunner({ database, owner, secrets }: FeedJobOptions) {
+export function createFeedJobRunner({ database, owner, secrets, proxies }: FeedJobOptions) {
   const job = {
     database: serializeDatabaseAddress(database),
     owner,
     folder: getFeedsFolder(database),
     secrets: [...secrets].map(([name, secret]) => [name, secret.reveal()] as const),
+    proxies: serializeProxies(proxies),
   }
   // The catalog has one writer.
   const imports = createSerialQueue()

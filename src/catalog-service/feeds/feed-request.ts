@@ -1,11 +1,11 @@
 // oxlint-disable-next-line no-restricted-imports -- feeds are no catalog calls
-import { type IncomingMessage, request as requestHttp } from 'node:http'
+import { type IncomingMessage, type RequestOptions as HttpOptions, request as requestHttp } from 'node:http'
 // oxlint-disable-next-line no-restricted-imports -- feeds are no catalog calls
 import { request as requestHttps } from 'node:https'
 import type { LookupFunction } from 'node:net'
 import { urlToHttpOptions } from 'node:url'
 import { MINUTE_MS } from '../../clock.ts'
-import { redactInLog } from '../../config/secrets.ts'
+import { type Proxies, redactInLog } from '../../config/secrets.ts'
 import { FeedFetchError } from '../../errors.ts'
 import {
   type NameResolver,
@@ -15,6 +15,7 @@ import {
   isPublicHost,
 } from '../../lib/public-hosts.ts'
 import { parseUrl } from '../../lib/urls.ts'
+import { type ProxyRoute, findProxyRoute, findRefusal } from '../../outgoing/proxy-route.ts'
 
 /** Redirects followed; each target is checked like the address itself. */
 const MAX_REDIRECTS = 5
@@ -35,6 +36,7 @@ export type FeedRequest = Readonly<{
   secretHeaders: RequestHeaders
   signal: AbortSignal
   resolver: NameResolver
+  proxies: Proxies
 }>
 
 /** Send a request, and follow its redirects. Return the response when its headers have arrived. @throws FeedFetchError */
@@ -45,6 +47,7 @@ export async function requestFeed({
   secretHeaders,
   signal,
   resolver,
+  proxies,
 }: FeedRequest): Promise<IncomingMessage> {
   const hosts = createHostCheck(firstUrl, resolver, label)
   let url = firstUrl
@@ -54,6 +57,7 @@ export async function requestFeed({
     const response = await send(url, {
       label,
       signal,
+      proxies,
       lookup: hosts.getLookup(redirects > 0),
       headers: { ...headers, ...secrets },
     })
@@ -92,18 +96,25 @@ type RequestOptions = Readonly<{
   headers: RequestHeaders
   lookup: LookupFunction
   signal: AbortSignal
+  proxies: Proxies
 }>
 
-/** Send a request on a connection of its own, and return the response when its headers have arrived. */
-function send(url: URL, { label, headers, lookup, signal }: RequestOptions): Promise<IncomingMessage> {
+/**
+ * Send a request on a connection of its own, and return the response when its headers have arrived. Not with undici, which ends the
+ * process when a server closes a connection whose body is read slowly.
+ */
+function send(
+  url: URL,
+  { label, headers, lookup, signal, proxies }: RequestOptions,
+): Promise<IncomingMessage> {
   const request = url.protocol === 'https:' ? requestHttps : requestHttp
   return new Promise((resolve, reject) => {
+    const route = findProxyRoute(url, proxies, { timeout: IDLE_TIMEOUT_MS, lookup })
     const sent = request({
       ...urlToHttpOptions(url),
       auth: null,
-      agent: false,
       headers,
-      lookup,
+      ...(route === undefined ? { agent: false, lookup } : toProxyOptions(url, headers, route)),
       signal,
       timeout: IDLE_TIMEOUT_MS,
     })
@@ -111,6 +122,8 @@ function send(url: URL, { label, headers, lookup, signal }: RequestOptions): Pro
     sent.on('timeout', () =>
       (received ?? sent).destroy(Object.assign(new Error('idle'), { code: IDLE_CODE })),
     )
+    // Without a connection, the signal has no effect on the request.
+    if (route !== undefined) signal.addEventListener('abort', () => reject(new Error('aborted')))
     // Without this, a connection that changes its protocol ends without a response and without an error.
     sent.on('upgrade', (response, socket) => {
       socket.destroy()
@@ -121,10 +134,24 @@ function send(url: URL, { label, headers, lookup, signal }: RequestOptions): Pro
     sent.on('error', reject)
     sent.on('response', (response) => {
       received = response
-      resolve(response)
+      const refusal = route && findRefusal(response.statusCode)
+      if (refusal === undefined) return resolve(response)
+      discard(response)
+      reject(refusal)
     })
     sent.end()
   })
+}
+
+function toProxyOptions(url: URL, headers: RequestHeaders, route: ProxyRoute): HttpOptions {
+  return {
+    path: route.pathPrefix + url.pathname + url.search,
+    headers: { connection: 'close', ...headers, ...route.headers },
+    createConnection(_options, callback) {
+      route.connect(callback)
+      return undefined
+    },
+  }
 }
 
 /** @throws FeedFetchError for a target that is less safe than the address */

@@ -1,6 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { systemClock } from '../../clock.ts'
 import { parseSerializedAddress } from '../../config/database-address.ts'
+import { parseSerializedProxies } from '../../config/proxies.ts'
 import { Secret } from '../../config/secrets.ts'
 import { ImportError, VitrineError } from '../../errors.ts'
 import { describeInternalError } from '../../lib/internal-error.ts'
@@ -11,7 +12,7 @@ import { runFeed } from './run-feed.ts'
 import { isFeedDue } from './scheduler.ts'
 
 // Entry point of the thread that runs one feed: sends one message, then exits.
-const { database, secrets, ...job } = workerData as FeedJob
+const { database, secrets, proxies, ...job } = workerData as FeedJob
 const stop = new AbortController()
 const send = (message: FeedJobMessage): void => parentPort?.postMessage(message)
 
@@ -32,6 +33,7 @@ try {
       ...job,
       store,
       secrets: new Map(secrets.map(([name, value]) => [name, new Secret(value)])),
+      proxies: parseSerializedProxies(proxies),
       isDue: (previous) => isFeedDue(store, previous, job.feedId),
       signal: stop.signal,
       waitForImport() {

@@ -11,7 +11,8 @@ import { type NameResolver, systemResolver } from '../../lib/public-hosts.ts'
 import { isCompressedFile } from '../import/open-feed.ts'
 import { ADDRESS_MARK, PAUSE_MARK } from './error-marks.ts'
 import { type FeedSecrets, fillSecrets, resolveFeedAddress } from './feed-address.ts'
-import { redactInLog } from '../../config/secrets.ts'
+import { type Proxies, redactInLog } from '../../config/secrets.ts'
+import { findConnectionCode, findConnectionReason } from '../../outgoing/connection-failures.ts'
 import { IDLE_CODE, type RequestHeaders, discard, requestFeed } from './feed-request.ts'
 
 /** One deadline for the whole download. A feed that needs longer is too slow for any schedule. */
@@ -29,6 +30,7 @@ export type FetchFeedOptions = Readonly<{
   /** Path of a file with request headers, one per line. */
   headerFile: string | null
   secrets: FeedSecrets
+  proxies: Proxies
   /** Of the version that is known already; `null`: always fetch. */
   validators: FeedValidators | null
   /** Where the response is stored. */
@@ -91,7 +93,7 @@ async function fetchFile(
 }
 
 function describeFileError(error: unknown): string {
-  const code = findCode(error)
+  const code = findConnectionCode(error)
   return code === 'ENOENT' ? 'it does not exist' : (code ?? 'unknown reason')
 }
 
@@ -146,6 +148,7 @@ async function download(options: FetchFeedOptions, task: Download): Promise<Fetc
     secretHeaders,
     signal,
     resolver: options.resolver ?? systemResolver,
+    proxies: options.proxies,
   })
   const { statusCode, headers } = response
   if (statusCode === 304 && hasValidator(validators)) {
@@ -266,16 +269,10 @@ function toValidator(text: string | undefined): string | null {
   return text !== undefined && /^[\x20-\x7e]{1,1000}$/.test(text) ? text : null
 }
 
-const REASONS_BY_CODE: ReadonlyMap<string, string> = new Map([
+/** Reasons that are not those of connections. */
+const REASONS_BY_CODE: ReadonlyMap<string | undefined, string> = new Map([
   [IDLE_CODE, 'the server sent nothing for a minute'],
-  ['HPE_HEADER_OVERFLOW', 'the headers of its response are too long'],
-  ['ECONNREFUSED', 'connection refused'],
-  ['ECONNRESET', 'the connection was closed before the end'],
-  ['ENOTFOUND', 'the host is unknown'],
-  ['EAI_AGAIN', 'the host cannot be resolved now'],
   ['ENOSPC', 'the disk is full'],
-  ['EPROTO', 'the server does not speak https'],
-  ['ERR_SSL_WRONG_VERSION_NUMBER', 'the server does not speak https'],
 ])
 
 /** Report the code only: messages of libraries may contain the address. */
@@ -287,15 +284,7 @@ function toFetchError(
   if (error instanceof FeedFetchError) return error
   if (isStopped === true) return new FeedFetchError('the run was stopped')
   if (isLate) return new FeedFetchError(`${label} was not complete within ${DEADLINE_MS / MINUTE_MS} minutes`)
-  const code = findCode(error)
-  const isMalformed = code?.startsWith('HPE_') === true
-  const reason =
-    REASONS_BY_CODE.get(code ?? '') ??
-    (isMalformed ? 'its server does not respond with HTTP' : (code ?? 'unknown reason'))
+  const code = findConnectionCode(error)
+  const reason = REASONS_BY_CODE.get(code) ?? findConnectionReason(code) ?? code ?? 'unknown reason'
   return new FeedFetchError(`${label} cannot be fetched (${reason})`)
-}
-
-function findCode(error: unknown): string | undefined {
-  const code = (error as { code?: unknown } | null)?.code
-  return typeof code === 'string' && /^[A-Z_0-9]{1,60}$/.test(code) ? code : undefined
 }

@@ -21,6 +21,7 @@ import {
 import { type Feed, findFeedById, saveFeedResult } from '../store/feeds.ts'
 import type { FeedSecrets } from './feed-address.ts'
 import { type FetchedFeed, fetchFeed } from './fetch-feed.ts'
+import type { Proxies } from '../../config/secrets.ts'
 
 const LEASE_EXTENSION_MS: number = FEED_LEASE_MS / 4
 
@@ -32,6 +33,7 @@ export type RunFeedOptions = Readonly<{
   /** Folder for downloads and rejected rows (`getFeedsFolder`). */
   folder: string
   secrets: FeedSecrets
+  proxies: Proxies
   /** Import the file even if it has not changed, and accept any loss of offers. */
   isLossAccepted?: boolean | undefined
   /** Checked again once this process has the lease: another one may have run the feed just before. */
@@ -163,6 +165,7 @@ async function fetchAndImport(options: RunFeedOptions): Promise<FeedRun> {
       url: feed.url,
       headerFile: feed.headerFile,
       secrets: options.secrets,
+      proxies: options.proxies,
       validators: isKnown ? { etag: feed.etag, lastModified: feed.lastModified } : null,
       path,
       clock: store.clock,

@@ -271,6 +271,7 @@ async function runOne(
       feedId: id,
       owner: createLeaseOwner(),
       secrets: secrets.feedSecrets,
+      proxies: secrets.proxies,
       folder: getFeedsFolder(config.catalogDatabase),
       isLossAccepted: accept,
       signal: io.signal,

@@ -44,6 +44,7 @@ export async function withLocalFile<Result>(
       url,
       headerFile: headerFile ?? null,
       secrets: secrets.feedSecrets,
+      proxies: secrets.proxies,
       validators: null,
       path,
       clock,

@@ -50,6 +50,7 @@ async function runCatalogServe(context: CommandContext): Promise<void> {
         database: config.catalogDatabase,
         owner,
         secrets: context.secrets.feedSecrets,
+        proxies: context.secrets.proxies,
       }),
     })
     if (!io.signal.aborted) await once(io.signal, 'abort')

@@ -3,11 +3,13 @@ import type { Config } from '../../config/config.ts'
 import {
   CatalogInvalidError,
   CatalogStatusError,
+  CatalogUnreachableError,
   ConfigError,
   StoreError,
   StoreNewerError,
   VitrineError,
 } from '../../errors.ts'
+import { getConnectionRemedy } from '../../outgoing/connection-failures.ts'
 import { describeStoreFailure } from '../../storage/store-failures.ts'
 
 /** A link without and with a sub-id; `after` is `null` when it stays unchanged. */
@@ -114,6 +116,8 @@ export function findErrorRemedy(
       : `${error.remedy} ${isFile(setting, config) ? 'The path' : 'The address'} is set by ${setting}.`
   const isServerError = error instanceof CatalogStatusError && error.upstreamStatus >= SERVER_ERROR_STATUS
   if (isServerError && config.catalog.kind === 'remote') return CATALOG_SERVER_ERROR_REMEDY
+  if (error instanceof CatalogUnreachableError)
+    return getConnectionRemedy(error.connectionCode, 'VITRINE_CATALOG_URL')
   return findCodeRemedy(error.code, config, { isCatalogListed })
 }
 

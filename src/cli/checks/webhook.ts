@@ -7,7 +7,7 @@ import type { CheckReport } from './report.ts'
 /** Send a signed `ping` to the webhook, if there is one. */
 export async function checkWebhook({ secrets, clock }: CommandContext, report: CheckReport): Promise<void> {
   if (secrets.webhook === null) return
-  const sender = createEventSender(secrets.webhook, clock)
+  const sender = createEventSender(secrets.webhook, secrets.proxies, clock)
   const failure = await sender.send(createPing(randomUUID(), clock.nowMs()))
   await sender.close()
   if (failure === null) report.addOk('webhook', 'accepts a signed ping')

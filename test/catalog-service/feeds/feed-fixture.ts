@@ -12,6 +12,7 @@ import { computeCheckDigit } from '../../../src/offers/gtin.ts'
 import type { FeedState } from '../../../src/observability/feed-report.ts'
 import { type StoreUnderTest, fetchProducts, importText, openTestStore } from '../harness.ts'
 import { type FeedHandler, send, startFeedServer } from './feed-server.ts'
+import { NO_PROXIES } from '../../helpers/proxies.ts'
 
 export const CHANNEL = '952a0000-0000-4000-8000-0000000000f1'
 
@@ -101,7 +102,7 @@ export function runTestFeed(
   feedId: number,
   options: Partial<RunFeedOptions> = {},
 ): Promise<FeedRun> {
-  const files = { folder: join(folder, 'feeds'), secrets: new Map() }
+  const files = { folder: join(folder, 'feeds'), secrets: new Map(), proxies: NO_PROXIES }
   return runFeed({ store, feedId, owner: createLeaseOwner(), ...files, ...options })
 }
 

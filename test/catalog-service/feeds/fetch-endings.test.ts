@@ -7,6 +7,7 @@ import { fetchFeed } from '../../../src/catalog-service/feeds/fetch-feed.ts'
 import { createFakeClock } from '../../helpers/fake-clock.ts'
 import { createFolder } from '../harness.ts'
 import { startFeedServer } from './feed-server.ts'
+import { NO_PROXIES } from '../../helpers/proxies.ts'
 
 const LINE = `9520001001024,${'x'.repeat(83)}\n`
 
@@ -78,6 +79,7 @@ async function fetchRaw(respond: (socket: Socket) => void) {
     url: server.url,
     headerFile: null,
     secrets: new Map(),
+    proxies: NO_PROXIES,
     validators: null,
     path,
     clock: createFakeClock(0),

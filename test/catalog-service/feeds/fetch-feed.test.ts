@@ -23,6 +23,7 @@ import {
   sendVersion,
   startFeedServer,
 } from './feed-server.ts'
+import { NO_PROXIES } from '../../helpers/proxies.ts'
 
 const START_MS = Date.UTC(2026, 10, 25)
 const BODY = createTable(3)
@@ -38,6 +39,7 @@ function createFetch(url = ''): Readonly<{ fetch: Fetch; path: string; read: () 
       url,
       headerFile: null,
       secrets: new Map(),
+      proxies: NO_PROXIES,
       validators: null,
       path,
       clock: createFakeClock(START_MS),

@@ -7,6 +7,7 @@ import { createFakeClock } from '../../helpers/fake-clock.ts'
 import { createFolder } from '../harness.ts'
 import { createTable } from './feed-fixture.ts'
 import { redirect, send, startFeedServer } from './feed-server.ts'
+import { NO_PROXIES } from '../../helpers/proxies.ts'
 
 const BODY = createTable(3)
 
@@ -45,6 +46,7 @@ async function fetchVia(host: string, toTarget: (port: string) => string, resolv
     url: `http://${host}:${port}/`,
     headerFile: null,
     secrets: new Map(),
+    proxies: NO_PROXIES,
     validators: null,
     path: join(createFolder(), 'feed.download'),
     clock: createFakeClock(0),

@@ -19,6 +19,7 @@ import {
   sendJson,
 } from '../../helpers/fake-catalog.ts'
 import { toGtin } from '../../helpers/products.ts'
+import { NO_PROXIES } from '../../helpers/proxies.ts'
 
 /** Products per page: fewer than a walk requests, which the contract allows, so that ten pages are walked quickly. */
 export const PAGE_PRODUCTS = 40
@@ -71,6 +72,7 @@ export async function walkInProcess({ catalog, path }: CrashFixture): Promise<vo
       key: FAKE_KEY,
       timeoutMs: 5_000,
       maxBytes: 8_000_000,
+      proxies: NO_PROXIES,
       ownOrigin: 'https://widgets.example',
       channels: null,
       pausedUntilMs: 0,

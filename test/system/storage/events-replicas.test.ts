@@ -10,6 +10,7 @@ import { EVENT_SECRET, isSignatureValid, startEventReceiver } from '../../helper
 import { makeWireOffer } from '../../helpers/fake-catalog.ts'
 import { makeWalkFixture, makeWireProducts, setProducts } from '../../sync/walk-fixture.ts'
 import { useDatabase } from '../use-database.ts'
+import { NO_PROXIES } from '../../helpers/proxies.ts'
 
 const database = useDatabase()
 
@@ -34,6 +35,7 @@ test('two replicas that walk and send at once - each event once, and in order', 
       const store = await openSqlStore({ database: database.address, catalog: 'c' })
       const webhook = createWebhook({
         webhook: { url: new Secret(receiver.url), secret: new Secret(EVENT_SECRET) },
+        proxies: NO_PROXIES,
         store,
         clock: systemClock,
         logger: createLogger({ level: 'silent' }),

@@ -1,0 +1,196 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { fetchFeed } from '../../src/catalog-service/feeds/fetch-feed.ts'
+import { systemClock } from '../../src/clock.ts'
+import { type Proxies, Secret } from '../../src/config/secrets.ts'
+import { createEventSender } from '../../src/events/send-event.ts'
+import type { NameResolver } from '../../src/lib/public-hosts.ts'
+import { createPictureFetcher } from '../../src/pictures/fetch-picture.ts'
+import { createClient, OPERATIONS, startCatalog } from '../catalog/client-harness.ts'
+import { redirect, send, startFeedServer } from '../catalog-service/feeds/feed-server.ts'
+import { createFolder } from '../catalog-service/harness.ts'
+import { EVENT_SECRET, startEventReceiver } from '../helpers/event-receiver.ts'
+import { type ForwardProxy, startForwardProxy } from '../helpers/forward-proxy.ts'
+import { useProxy } from '../helpers/proxies.ts'
+import { sendBody, startPictureHost } from '../pictures/picture-host.ts'
+
+const BODY = 'gtin,title\n09521234567899,Lamp\n'
+
+/** The same server under a name that only the proxy knows. */
+const rename = (url: string, name = 'server.example'): string => url.replace('127.0.0.1', name)
+
+/** This machine knows the name, by other addresses than the proxy; `undefined`: not at all. */
+const createResolver = (address?: string): NameResolver => ({
+  resolve: () =>
+    address === undefined
+      ? Promise.reject(Object.assign(new Error('unknown'), { code: 'ENOTFOUND' }))
+      : Promise.resolve([{ address, family: 4 }]),
+  toSocketAddress: (known) => known,
+})
+
+function runFeed(url: string, proxies: Proxies, resolver?: NameResolver) {
+  const path = join(createFolder(), 'feed.download')
+  const files = { headerFile: null, secrets: new Map(), validators: null, path }
+  return fetchFeed({ ...files, url, proxies, resolver, clock: systemClock }).then(
+    () => readFileSync(path, 'utf8'),
+    (error: Error) => error.message,
+  )
+}
+
+async function sendPing(url: string, proxies: Proxies): Promise<string | null> {
+  const webhook = { url: new Secret(url), secret: new Secret(EVENT_SECRET) }
+  const sender = createEventSender(webhook, proxies, systemClock)
+  onTestFinished(() => sender.close())
+  return sender.send({ id: 'id', body: '{}' })
+}
+
+async function startPictures(proxy: ForwardProxy) {
+  const host = await startPictureHost()
+  onTestFinished(() => host.close())
+  const fetcher = createPictureFetcher(systemClock, host.network, useProxy(proxy.url))
+  onTestFinished(() => fetcher.close())
+  const fetch = async (address: string): Promise<unknown> =>
+    fetcher.fetch(address, null).then(
+      ({ body }) => body?.toString(),
+      (error: { failure?: string; cause?: { code?: string } }) => error.cause?.code ?? error.failure,
+    )
+  return { host, fetch }
+}
+
+describe('catalog', () => {
+  it('each operation - goes through the proxy', async () => {
+    const [proxy, catalog] = [await startForwardProxy(), await startCatalog()]
+    const { client } = createClient(rename(catalog.url), { proxies: useProxy(proxy.url) })
+    for (const call of Object.values(OPERATIONS)) await call(client).catch(() => {})
+    expect(catalog.calls).toHaveLength(3)
+    const base = `GET ${rename(catalog.url)}`
+    expect(proxy.requests).toEqual(catalog.calls.map(({ path }) => base + path))
+  })
+
+  it('embedded, on this machine - is direct', async () => {
+    const [proxy, catalog] = [await startForwardProxy(), await startCatalog()]
+    const { client } = createClient(catalog.url, { proxies: useProxy(proxy.url) })
+    expect((await client.fetchChannels()).value).toHaveLength(1)
+    expect(proxy.requests).toEqual([])
+  })
+
+  it.each([
+    [407, 'the connection failed: the proxy demands a user and password (PROXY_STATUS_407)'],
+    [502, 'the catalog responded with status 502'],
+  ])('proxy with status %d - the error says so', async (status, message) => {
+    const proxy = await startForwardProxy()
+    proxy.mode = status
+    const { client } = createClient('http://server.example', { proxies: useProxy(proxy.url) })
+    await expect(client.fetchChannels()).rejects.toThrow(message)
+  })
+})
+
+describe('webhook', () => {
+  it('event - goes through the proxy with its body and signature', async () => {
+    const [proxy, receiver] = [await startForwardProxy(), await startEventReceiver()]
+    expect(await sendPing(rename(receiver.url), useProxy(proxy.url))).toBeNull()
+    expect(receiver.received).toMatchObject([
+      { body: '{}', headers: { 'vitrine-signature': expect.stringMatching(/^sha256=/) as string } },
+    ])
+    expect(proxy.requests).toEqual([`POST ${rename(receiver.url)}`])
+  })
+
+  it('proxy that is away - the failure names the proxy', async () => {
+    expect(await sendPing('https://server.example/', useProxy('http://127.0.0.1:1'))).toBe(
+      'the proxy failed: connection refused (PROXY_ECONNREFUSED)',
+    )
+  })
+})
+
+describe('feed', () => {
+  it.each([
+    ['to an address of the internet', '93.184.215.14'],
+    ['to nothing', undefined],
+  ])('name that resolves here %s - goes through the proxy', async (_, address) => {
+    const [proxy, server] = [await startForwardProxy(), await startFeedServer(send(BODY))]
+    const url = `${rename(server.url)}/feed?key=1`
+    expect(await runFeed(url, useProxy(proxy.url), createResolver(address))).toBe(BODY)
+    expect(proxy.requests).toEqual([`GET ${url}`])
+    expect(server.requests[0]?.headers).toMatchObject({ host: new URL(url).host, connection: 'close' })
+  })
+
+  it.each(['http://10.0.0.1/', 'http://127.0.0.1:1/', 'http://intranet/', 'http://[fd00::1]/'])(
+    'redirect of a public host to %s - is refused without a request',
+    async (target) => {
+      const [proxy, server] = [await startForwardProxy(), await startFeedServer(redirect(target))]
+      const url = `${rename(server.url)}/`
+      expect(await runFeed(url, useProxy(proxy.url), createResolver('93.184.215.14'))).toContain(
+        'redirects to a private address',
+      )
+      expect(proxy.requests).toEqual([`GET ${url}`])
+    },
+  )
+
+  it('redirect to a name that resolves here to a private address - is refused without a request', async () => {
+    const [proxy, server] = [await startForwardProxy(), await startFeedServer()]
+    server.respond = redirect(`${rename(server.url, 'inside.example')}/feed`)
+    const addresses = new Map([['inside.example', '10.0.0.7']])
+    const resolver: NameResolver = {
+      resolve: (name) => Promise.resolve([{ address: addresses.get(name) ?? '93.184.215.14', family: 4 }]),
+      toSocketAddress: (known) => known,
+    }
+    expect(await runFeed(`${rename(server.url)}/`, useProxy(proxy.url), resolver)).toContain(
+      'redirects to a private address',
+    )
+    expect(proxy.requests).toHaveLength(1)
+  })
+
+  it.each([
+    ['http', 407, 'the proxy demands a user and password'],
+    ['https', 407, 'the proxy demands a user and password'],
+    ['https', 403, 'the proxy refused the connection'],
+    ['https', 'close', 'the proxy failed: the connection was closed before the end'],
+  ] as const)('%s, proxy that answers %s - the error says so', async (scheme, mode, reason) => {
+    const proxy = await startForwardProxy()
+    proxy.mode = mode
+    const message = await runFeed(`${scheme}://server.example/`, useProxy(proxy.url), createResolver())
+    expect(message).toBe(`${scheme}://server.example cannot be fetched (${reason})`)
+    expect(proxy.requests).toHaveLength(1)
+  })
+
+  it('stopped while the proxy does not answer - ends at once', async () => {
+    const stopping = new AbortController()
+    const proxy = await startForwardProxy()
+    proxy.mode = 'silent'
+    proxy.onRequest = () => stopping.abort()
+    const path = join(createFolder(), 'feed.download')
+    const files = { headerFile: null, secrets: new Map(), validators: null, path, clock: systemClock }
+    const options = { ...files, proxies: useProxy(proxy.url), signal: stopping.signal }
+    await expect(fetchFeed({ ...options, url: 'https://server.example/' })).rejects.toThrow('was stopped')
+  })
+})
+
+describe('pictures', () => {
+  it.each([
+    ['to a public address', () => [{ address: '93.184.216.34', family: 4 }]],
+    ['to nothing', () => Promise.reject(Object.assign(new Error('unknown'), { code: 'ENOTFOUND' }))],
+  ])('name that resolves here %s - goes through the proxy', async (_, resolve) => {
+    const proxy = await startForwardProxy()
+    const { host, fetch } = await startPictures(proxy)
+    host.setAddresses('pictures.example', resolve)
+    expect(await fetch(host.serve('/a.png', sendBody('picture')))).toBe('picture')
+    expect(proxy.requests).toEqual([`CONNECT pictures.example:${host.port}`])
+  })
+
+  it('name that resolves here to a private address, private address - refused without a request', async () => {
+    const proxy = await startForwardProxy()
+    const { host, fetch } = await startPictures(proxy)
+    host.setAddresses('pictures.example', () => [{ address: '10.0.0.1', family: 4 }])
+    expect(await fetch(host.serve('/a.png', sendBody('picture')))).toBe('private_address')
+    expect(await fetch(`https://10.0.0.1:${host.port}/a.png`)).toBe('private_address')
+    expect(proxy.requests).toEqual([])
+  })
+
+  it('proxy that demands a password - unreachable, with the code as the cause', async () => {
+    const proxy = await startForwardProxy()
+    proxy.mode = 407
+    const { host, fetch } = await startPictures(proxy)
+    expect(await fetch(host.serve('/a.png', sendBody('picture')))).toBe('PROXY_STATUS_407')
+  })
+})
