@@ -1,5 +1,6 @@
 import { createCallPolicy } from '../catalog/call-policy.ts'
 import { SECOND_MS } from '../clock.ts'
+import { getOwnEnvironment, readEnvironment } from '../config/env.ts'
 import { readShopData } from '../config/shop-file.ts'
 import type { CatalogConnection } from '../context.ts'
 import { StoreError } from '../errors.ts'
@@ -12,6 +13,7 @@ import { checkClocks, checkEmbeddedCatalog, checkQuota } from './checks/catalog.
 import { type Finding, CheckReport, findCodeRemedy } from './checks/report.ts'
 import { checkListener, checkProxy } from './checks/listener.ts'
 import { checkMailNetworks } from './checks/mail-networks.ts'
+import { checkCertificates, checkProxies } from './checks/outgoing.ts'
 import { checkPictures } from './checks/pictures.ts'
 import { checkChannels, checkStoredCopy } from './checks/stored-copy.ts'
 import { checkWebhook } from './checks/webhook.ts'
@@ -46,6 +48,8 @@ export async function runCheck(command: CommandContext): Promise<ExitCode> {
   await checkProxy(command, report)
   await checkPictures(command, report)
   await checkWebhook(command, report)
+  checkProxies(command, report)
+  checkCertificates(report, { own: getOwnEnvironment(), withFile: readEnvironment() })
   checkShops(command, report)
   print(command, report.findings, report.findings.flatMap(formatFinding))
   return report.findings.every(({ isGood }) => isGood) ? 0 : 1

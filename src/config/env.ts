@@ -20,6 +20,11 @@ export function readEnvironment(
   return { ...fromFile, ...process.env }
 }
 
+/** Return the environment without the file `.env`. */
+export function getOwnEnvironment(): Environment {
+  return process.env
+}
+
 /** Whether `npm start` or `npm run` started this process. */
 export function isRunByNpm(): boolean {
   return process.env['npm_lifecycle_event'] !== undefined

@@ -33,10 +33,9 @@ export function parseProxies(
 
 /** Return the complete address, or what is wrong with it, without quoting it. */
 function parseProxy(text: string): Secret | string {
-  redactInLog(text)
-  const scheme = /^([a-z][a-z\d+.-]*):\/\//i.exec(text)?.[1]?.toLowerCase()
-  if (scheme?.startsWith('socks') === true) return 'SOCKS proxies are not supported; '
-  const url = parseUrl(scheme === undefined ? `http://${text}` : text)
+  if (text.includes('@')) redactInLog(text)
+  if (/^socks\w*:\/\//i.test(text)) return 'SOCKS proxies are not supported; '
+  const url = parseUrl(/^[a-z][a-z\d+.-]*:\/\//i.test(text) ? text : `http://${text}`)
   if (url === undefined || !/^https?:$/.test(url.protocol) || url.pathname + url.search + url.hash !== '/')
     return ''
   try {

@@ -117,6 +117,14 @@ export function getConnectionRemedy(code: string | undefined, setting: string): 
   return remedy.replace('SETTING', setting)
 }
 
+/** Return what to do for a text of `describeConnectionFailure`; `undefined` for other texts. */
+export function findDescribedRemedy(text: string, setting: string): string | undefined {
+  const code = /\(([A-Z_\d]+)\)$/.exec(text)?.[1]
+  return code === undefined || findMeaning(code) === undefined
+    ? undefined
+    : getConnectionRemedy(code, setting)
+}
+
 /** Whether the certificate is from an authority that this machine does not know. */
 export function isUnknownAuthority(code: string | undefined): boolean {
   return code !== undefined && MEANINGS[0]?.codes.test(code) === true

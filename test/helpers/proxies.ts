@@ -5,5 +5,6 @@ export const NO_PROXIES = { http: null, https: null, noProxy: '' } as const
 
 /** One proxy for all requests. */
 export function useProxy(url: string, noProxy = ''): Proxies {
-  return { http: new Secret(url), https: new Secret(url), noProxy }
+  const { href } = new URL(url)
+  return { http: new Secret(href), https: new Secret(href), noProxy }
 }

@@ -154,6 +154,15 @@ describe('feed', () => {
     expect(proxy.requests).toHaveLength(1)
   })
 
+  it('https with a certificate that is unknown here - the error names NODE_EXTRA_CA_CERTS', async () => {
+    const [proxy, host] = [await startForwardProxy(), await startPictureHost()]
+    onTestFinished(() => host.close())
+    const url = `https://pictures.example:${host.port}/`
+    expect(await runFeed(url, useProxy(proxy.url), createResolver())).toBe(
+      `https://pictures.example:${host.port} cannot be fetched (this machine does not trust the authority of the certificate; NODE_EXTRA_CA_CERTS can name its certificate)`,
+    )
+  })
+
   it('stopped while the proxy does not answer - ends at once', async () => {
     const stopping = new AbortController()
     const proxy = await startForwardProxy()

@@ -12,7 +12,11 @@ import { isCompressedFile } from '../import/open-feed.ts'
 import { ADDRESS_MARK, PAUSE_MARK } from './error-marks.ts'
 import { type FeedSecrets, fillSecrets, resolveFeedAddress } from './feed-address.ts'
 import { type Proxies, redactInLog } from '../../config/secrets.ts'
-import { findConnectionCode, findConnectionReason } from '../../outgoing/connection-failures.ts'
+import {
+  findConnectionCode,
+  findConnectionReason,
+  isUnknownAuthority,
+} from '../../outgoing/connection-failures.ts'
 import { IDLE_CODE, type RequestHeaders, discard, requestFeed } from './feed-request.ts'
 
 /** One deadline for the whole download. A feed that needs longer is too slow for any schedule. */
@@ -286,5 +290,6 @@ function toFetchError(
   if (isLate) return new FeedFetchError(`${label} was not complete within ${DEADLINE_MS / MINUTE_MS} minutes`)
   const code = findConnectionCode(error)
   const reason = REASONS_BY_CODE.get(code) ?? findConnectionReason(code) ?? code ?? 'unknown reason'
-  return new FeedFetchError(`${label} cannot be fetched (${reason})`)
+  const hint = isUnknownAuthority(code) ? '; NODE_EXTRA_CA_CERTS can name its certificate' : ''
+  return new FeedFetchError(`${label} cannot be fetched (${reason}${hint})`)
 }

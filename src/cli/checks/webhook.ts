@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { createPing } from '../../events/event-body.ts'
 import { createEventSender } from '../../events/send-event.ts'
+import { findDescribedRemedy } from '../../outgoing/connection-failures.ts'
 import type { CommandContext } from '../command.ts'
 import type { CheckReport } from './report.ts'
 
@@ -15,6 +16,7 @@ export async function checkWebhook({ secrets, clock }: CommandContext, report: C
     report.addProblem(
       'webhook',
       `does not accept a signed ping: ${failure}`,
-      'Check VITRINE_EVENTS_URL and VITRINE_EVENTS_SECRET, and that the receiver answers with a status from 200 to 299.',
+      findDescribedRemedy(failure, 'VITRINE_EVENTS_URL') ??
+        'Check VITRINE_EVENTS_URL and VITRINE_EVENTS_SECRET, and that the receiver answers with a status from 200 to 299.',
     )
 }

@@ -2,6 +2,14 @@ import { expect, test } from 'vitest'
 import { EVENT_SECRET, isSignatureValid, startEventReceiver } from '../../helpers/event-receiver.ts'
 import { makeFolder, runInProcess, startRemoteCatalog } from '../run-cli.ts'
 
+test('check, the receiver is away - says why and what to do', async () => {
+  const { settings } = await startRemoteCatalog(makeFolder())
+  const webhook = { VITRINE_EVENTS_URL: 'http://127.0.0.1:1/', VITRINE_EVENTS_SECRET: EVENT_SECRET }
+  const { out } = await runInProcess(['check'], { ...settings, ...webhook })
+  expect(out).toContain('does not accept a signed ping: connection refused (ECONNREFUSED)')
+  expect(out).toContain('Check VITRINE_EVENTS_URL, that the server runs')
+})
+
 test('check - sends a signed ping, and says what is wrong without the address', async () => {
   const receiver = await startEventReceiver()
   const { settings } = await startRemoteCatalog(makeFolder())
