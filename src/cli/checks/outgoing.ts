@@ -46,8 +46,7 @@ export function checkCertificates(
     return
   }
   const problem = findProblem(path)
-  if (problem === undefined) report.addOk('certificates', `Node also trusts those of "${path}"`)
-  else
+  if (problem !== undefined)
     report.addProblem(
       'certificates',
       `Node ignores NODE_EXTRA_CA_CERTS: "${path}" ${problem}`,
