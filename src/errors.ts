@@ -5,6 +5,8 @@ export abstract class VitrineError extends Error {
   readonly code: string = (this.constructor as unknown as Readonly<{ code: string }>).code
   /** Text for the client that made the request. It contains only constants and names of parameters. */
   readonly publicMessage: string = 'Something went wrong on this server.'
+  /** What to do, as a sentence; `null` when the message says it, or the cause is unknown. */
+  readonly remedy: string | null = null
 }
 
 /** Throw this when settings are unknown, missing or malformed. The process ends with exit code 78. */
@@ -16,6 +18,30 @@ export class ConfigError extends VitrineError {
   constructor(problems: readonly string[]) {
     super(`invalid settings:\n${problems.map((problem) => `  ${problem}`).join('\n')}`)
     this.problems = problems
+  }
+}
+
+type WithRemedy = ErrorOptions & Readonly<{ remedy: string }>
+
+/** Throw this when the server cannot listen now, but may later: a restart can help. The process ends with exit code 1. */
+export class ListenError extends VitrineError {
+  static readonly code = 'VITRINE_LISTEN_FAILED'
+  override readonly remedy: string
+
+  constructor(message: string, { remedy, ...options }: WithRemedy) {
+    super(message, options)
+    this.remedy = remedy
+  }
+}
+
+/** Throw this when a file that a setting names cannot be read now, but may later. The process ends with exit code 1. */
+export class FileError extends VitrineError {
+  static readonly code = 'VITRINE_FILE_UNREADABLE'
+  override readonly remedy: string
+
+  constructor(message: string, { remedy, ...options }: WithRemedy) {
+    super(message, options)
+    this.remedy = remedy
   }
 }
 
@@ -189,8 +215,7 @@ export class StoreError extends VitrineError {
   static readonly code = 'VITRINE_STORE_FAILED'
   override readonly publicMessage: string =
     'The stored copy cannot be read. Boxes still come from memory and the catalog. Run "vitrine check" to see the cause.'
-  /** What to do, as a sentence; `null` when the cause is unknown. */
-  readonly remedy: string | null
+  override readonly remedy: string | null
   /** Whether no request was sent because the database server was unreachable a moment ago. */
   readonly isUnreachable: boolean
 

@@ -1,4 +1,5 @@
 import { ConfigError } from '../errors.ts'
+import { isInQuotes } from './parsers.ts'
 import { parseProxies } from './proxies.ts'
 import { Secret, type Secrets, type WebhookSecrets } from './secrets.ts'
 import { SETTINGS, type Setting, type SettingName } from './settings.ts'
@@ -35,9 +36,15 @@ type SettingValues = {
 /** Parse all settings; an empty value is not set. @throws ConfigError that lists all invalid names, but no values. */
 export function parseConfig(environment: Environment): Readonly<{ config: Config; secrets: Secrets }> {
   const rawValues = collectRawValues(environment)
-  const problems = [...rawValues.keys()]
-    .filter((name) => name !== PORT_NAME && !Object.hasOwn(SETTINGS, name) && !FEED_SECRET_NAME.test(name))
-    .map((name) => `${name}: unknown setting; see docs/operate/configuration.md`)
+  const problems = [
+    ...[...rawValues.keys()]
+      .filter((name) => name !== PORT_NAME && !isSettingName(name))
+      .map((name) => `${name}: unknown setting; see docs/operate/configuration.md`),
+    ...findMisspelledNames(environment, rawValues).map(
+      (name) => `${name}: written with other letters or separators, so it would be ignored; write ${name}`,
+    ),
+  ]
+  problems.push(...[...rawValues].flatMap(([name, text]) => findTextProblems(name, text)))
   const values = parseValues(rawValues, problems)
   checkCombinations(values, problems)
   const proxies = parseProxies(environment, problems)
@@ -53,20 +60,49 @@ export function parseConfig(environment: Environment): Readonly<{ config: Config
   return { config: toConfig(values), secrets: Object.freeze(secrets) }
 }
 
-/** Return all `VITRINE_` settings that are set, also unknown and invalid ones. */
+/** Return all `VITRINE_` settings that are set, also unknown and invalid ones, without white space around their values. */
 export function collectSettings(environment: Environment): Map<string, string> {
   const rawValues = new Map<string, string>()
   for (const [name, text] of Object.entries(environment)) {
-    if (name.startsWith('VITRINE_') && text !== undefined && text !== '' && !isFromKubernetes(name, text))
-      rawValues.set(name, text)
+    if (name.startsWith('VITRINE_') && isSet(text) && !isFromKubernetes(name, text))
+      rawValues.set(name, text.trim())
   }
   return rawValues
+}
+
+/** Line ends alone are an empty value: some programs keep the CR of files from Windows. Spaces alone are an invalid one. */
+function isSet(text: string | undefined): text is string {
+  return text !== undefined && /[^\r\n]/.test(text)
+}
+
+function isSettingName(name: string): boolean {
+  return Object.hasOwn(SETTINGS, name) || FEED_SECRET_NAME.test(name)
+}
+
+/** Find problems that do not depend on the parser of the setting. */
+function findTextProblems(name: string, text: string): string[] {
+  if (isInQuotes(text))
+    return [`${name}: the value is in quotes, which "docker --env-file", Kubernetes and CI keep; remove them`]
+  return text === '' && FEED_SECRET_NAME.test(name) ? [`${name}: expected text`] : []
+}
+
+/** Find settings that are set only under another spelling, such as `vitrine_port`, or with an invisible character. */
+function findMisspelledNames(environment: Environment, rawValues: ReadonlyMap<string, string>): string[] {
+  return Object.entries(environment).flatMap(([name, text]) => {
+    const meantName =
+      name
+        .toUpperCase()
+        .match(/[A-Z0-9]+/g)
+        ?.join('_') ?? ''
+    const isIgnored = !name.startsWith('VITRINE_') && isSet(text) && !rawValues.has(meantName)
+    return isIgnored && isSettingName(meantName) ? [meantName] : []
+  })
 }
 
 function collectRawValues(environment: Environment): Map<string, string> {
   const rawValues = collectSettings(environment)
   const port = environment[PORT_NAME]
-  if (!rawValues.has('VITRINE_PORT') && port !== undefined && port !== '') rawValues.set(PORT_NAME, port)
+  if (!rawValues.has('VITRINE_PORT') && isSet(port)) rawValues.set(PORT_NAME, port.trim())
   return rawValues
 }
 
@@ -88,6 +124,8 @@ function parseValues(rawValues: ReadonlyMap<string, string>, problems: string[])
     const text = rawValues.get(usedName) ?? setting.defaultText
     if (text === null) return [name, null]
     const { parser } = setting
+    // Reported already.
+    if (isInQuotes(text)) return [name, undefined]
     const value = parser.parse(text)
     const explanation = value === undefined ? parser.explainError?.(text) : undefined
     if (value === undefined)

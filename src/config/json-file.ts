@@ -1,29 +1,23 @@
-import { readFileSync } from 'node:fs'
 import type { ZodType } from 'zod'
 import { ConfigError } from '../errors.ts'
-import { removeByteOrderMark } from '../lib/byte-order-mark.ts'
+import { readSettingsFile } from './settings-file.ts'
 
 /** Problems of a file that a message lists; the others are often the same mistake. */
 const MAX_PROBLEMS = 5
 
 /**
  * Read the JSON file of a setting. `hint`: the fields that its entries may have.
- * @throws ConfigError that says what is wrong
+ * @throws ConfigError that says what is wrong, or FileError
  */
 export function readJsonFile<T>(
   path: string,
   { setting, schema, hint }: Readonly<{ setting: string; schema: ZodType<T>; hint: string }>,
 ): Readonly<{ text: string; data: T }> {
   const fail = (problem: string) => new ConfigError([`${setting}: ${problem}`])
-  let text: string
-  try {
-    text = readFileSync(path, 'utf8')
-  } catch {
-    throw fail('the file cannot be read')
-  }
+  const text = readSettingsFile(path, setting)
   let json: unknown
   try {
-    json = JSON.parse(removeByteOrderMark(text))
+    json = JSON.parse(text)
   } catch (error) {
     throw fail(`the file is not JSON: ${error instanceof Error ? error.message : ''}`)
   }

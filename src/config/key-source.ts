@@ -1,7 +1,11 @@
 import { readFile } from 'node:fs/promises'
-import { readFileSync } from 'node:fs'
 import { ConfigError } from '../errors.ts'
+import { decodeTextFile } from '../lib/text-file.ts'
+import { isInQuotes } from './parsers.ts'
 import { type Secret, type Secrets, parseSecret } from './secrets.ts'
+import { readSettingsFile } from './settings-file.ts'
+
+const SETTING = 'VITRINE_CATALOG_KEY_FILE'
 
 /** Provides the key for each catalog call. */
 export type KeySource = Readonly<{
@@ -10,7 +14,7 @@ export type KeySource = Readonly<{
   refresh(): Promise<boolean>
 }>
 
-/** @throws ConfigError when there is no key, or its file cannot be read or contains no valid key. */
+/** @throws ConfigError when there is no key, or its file contains no valid key; FileError when the file cannot be read now. */
 export function openKeySource({
   catalogKey,
   catalogKeyFile,
@@ -30,7 +34,8 @@ function openKeyFileSource(path: string): KeySource {
   return {
     current: () => key,
     async refresh() {
-      const next = parseSecret((await readFile(path, 'utf8').catch(() => '')).trim())
+      const bytes = await readFile(path).catch(() => undefined)
+      const next = bytes && parseKey(decodeTextFile(bytes) ?? '')
       if (next === undefined || next.reveal() === key.reveal()) return false
       key = next
       return true
@@ -39,13 +44,16 @@ function openKeyFileSource(path: string): KeySource {
 }
 
 function readKeyFile(path: string): Secret {
-  let text: string
-  try {
-    text = readFileSync(path, 'utf8')
-  } catch {
-    throw new ConfigError(['VITRINE_CATALOG_KEY_FILE: the file cannot be read'])
-  }
-  const key = parseSecret(text.trim())
-  if (key === undefined) throw new ConfigError(['VITRINE_CATALOG_KEY_FILE: the file contains no valid key'])
-  return key
+  const text = readSettingsFile(path, SETTING)
+  const key = parseKey(text)
+  if (key !== undefined) return key
+  const problem = isInQuotes(text.trim())
+    ? 'the key in the file is in quotes; remove them'
+    : 'the file contains no valid key'
+  throw new ConfigError([`${SETTING}: ${problem}`])
+}
+
+function parseKey(text: string): Secret | undefined {
+  const key = text.trim()
+  return isInQuotes(key) ? undefined : parseSecret(key)
 }

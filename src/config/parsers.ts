@@ -14,11 +14,40 @@ export type ValueParser<T> = Readonly<{
   explainError?(text: string): string | undefined
 }>
 
+/** Whether a value begins and ends with the same quote: a shell or `.env` parser would have removed both. */
+export function isInQuotes(text: string): boolean {
+  return /^(["'`])[^]*\1$/.test(text)
+}
+
 function createParser<T>(expects: string, parse: (text: string) => T | undefined): ValueParser<T> {
   return { expects, parse }
 }
 
-export const anyText: ValueParser<string> = createParser('text', (text) => text)
+export const anyText: ValueParser<string> = createParser('text', (text) => text || undefined)
+
+/** What is wrong with texts that are no address and no name; the first match counts. */
+const HOST_PROBLEMS: readonly (readonly [pattern: RegExp, problem: string])[] = [
+  [/^\*$/, 'write 0.0.0.0 for all IPv4 addresses, or :: for all addresses'],
+  [/\//, 'write the host only, without "http://" and path'],
+  [/\]:\d+$|^[^:]*:\d+$/, 'write the host without the port, which VITRINE_PORT sets'],
+  [/^\[.*\]$/, 'write the address without brackets, for example ::'],
+  [/^\d+(?:\.\d+){3}$/, 'a number in the address is out of range'],
+  [/^(?![\p{L}\p{N}_][\p{L}\p{N}._-]{0,252}$)/u, 'neither an address nor a name'],
+]
+
+/** Parse an address to listen on. Whether this machine has it can change, so only its form is checked. */
+export const listenHost: ValueParser<string> = {
+  expects: 'an IP address or host name of this machine, such as 127.0.0.1, 0.0.0.0 or ::',
+  parse: (text) => (findHostProblem(text) === undefined ? text : undefined),
+  explainError: findHostProblem,
+}
+
+function findHostProblem(text: string): string | undefined {
+  if (isIP(text) === 0) return HOST_PROBLEMS.find(([pattern]) => pattern.test(text))?.[1]
+  return /^fe[89ab].:[^%]*$/i.test(text)
+    ? 'write the network interface after the address, for example fe80::1%eth0'
+    : undefined
+}
 
 /** Parse a whole number; both bounds are included. */
 export function wholeNumber(min: number, max: number): ValueParser<number> {
@@ -82,7 +111,7 @@ export const originList: ValueParser<readonly string[]> = createParser(
     const areAllValid = parts.every(
       (part) => part === '*' || /^https?:\/\/(?:\*\.)?[a-z0-9.-]+(?::(?:\d{1,5}|\*))?\/?$/i.test(part),
     )
-    if (!areAllValid) return undefined
+    if (!areAllValid || parts.length === 0) return undefined
     return parts.includes('*') ? ['*', 'file:'] : parts.map((part) => part.replace(/\/$/, '').toLowerCase())
   },
 )

@@ -71,7 +71,7 @@ export const SETTINGS = {
     null,
     'file with the API key; read again after a 401 and on SIGHUP, so that a new key needs no restart',
   ),
-  VITRINE_HOST: defineSetting(parsers.anyText, '127.0.0.1', 'address to listen on'),
+  VITRINE_HOST: defineSetting(parsers.listenHost, '127.0.0.1', 'address to listen on'),
   VITRINE_PORT: defineSetting(
     parsers.wholeNumber(0, 65_535),
     '3000',

@@ -14,6 +14,7 @@ import {
 import { SECOND_MS } from '../clock.ts'
 import type { PostgresAddress } from '../config/database-address.ts'
 import { StoreError } from '../errors.ts'
+import { NOT_UTF8, decodeTextFile } from '../lib/text-file.ts'
 import { BoundClient } from './channel-binding.ts'
 import { toPostgresFailure } from './postgres-failure.ts'
 
@@ -137,12 +138,16 @@ function readFileAs(
   path: string | null,
 ): Readonly<Record<string, string>> {
   if (path === null) return {}
+  let bytes: Buffer
   try {
-    return { [option]: readFileSync(path, 'utf8') }
+    bytes = readFileSync(path)
   } catch (error) {
     const remedy = `Let the server's user read that file, or correct ${parameter}.`
     throw new StoreError(`Cannot read the file that ${parameter} names`, { cause: error, remedy })
   }
+  const text = decodeTextFile(bytes)
+  if (text === undefined) throw new StoreError(`The file that ${parameter} names is ${NOT_UTF8}`)
+  return { [option]: text }
 }
 
 function toKyselyPool(pool: Pool, options: PostgresOptions): PostgresPool {

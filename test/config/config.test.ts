@@ -111,13 +111,13 @@ const SETTING_CASES: Readonly<
   VITRINE_SYNC_CRON: ['off', ['hourly', '0 0 30 2 *']],
   VITRINE_CATALOG_TIMEOUT_MS: ['600000', ['0', '600001']],
   VITRINE_CATALOG_MAX_BYTES: ['1099511627776', ['0', '1099511627777']],
-  VITRINE_WORKERS: ['64', ['0', '65', '-1', '2.5', 'two', 'AUTO', 'auto ']],
+  VITRINE_WORKERS: ['64', ['0', '65', '-1', '2.5', 'two', 'AUTO', 'auto2']],
   VITRINE_LOCALE: ['de-AT', ['de_AT']],
   VITRINE_CURRENCY: ['usd', ['DOLLAR']],
   VITRINE_DISCLOSURE: ['off', [' ']],
   VITRINE_ADMIN_PASSWORD: ['p4ss', ['p ss']],
   VITRINE_TRUST_PROXY: ['loopback', ['maybe']],
-  VITRINE_TIME_ZONE: ['Europe/Berlin', ['Berlin', '+01:00', 'CEST ']],
+  VITRINE_TIME_ZONE: ['Europe/Berlin', ['Berlin', '+01:00', 'CEST1']],
   VITRINE_SHOPS_FILE: ['shops.json', []],
   VITRINE_SUB_IDS_FILE: ['sub-ids.json', []],
   VITRINE_PICTURES: ['proxy', ['on', 'Proxy']],
@@ -243,12 +243,99 @@ describe('settings: several problems', () => {
     },
   )
 
-  it.each(['vitrine_port', 'XVITRINE_PORT', 'PATH', 'NODE_ENV', 'toString'])(
+  it.each(['vitrine_port', 'Vitrine-Port', '\u00a0VITRINE_PORT', '\ufeffvitrine.port'])(
+    'name %j, which means VITRINE_PORT - a problem, unless VITRINE_PORT is set, too',
+    (name) => {
+      expect(findNames({ [name]: '80' })).toEqual(['VITRINE_PORT'])
+      expect(findNames({ [name]: '' })).toEqual([])
+      expect(findNames({ [name]: '80', VITRINE_PORT: '80' })).toEqual([])
+    },
+  )
+
+  it.each(['vitrine_host_name', 'XVITRINE_PORT', 'PATH', 'NODE_ENV', 'toString'])(
     'other name %s - is ignored',
     (name) => {
       expect(findProblems({ [name]: 'anything' })).toEqual([])
     },
   )
+})
+
+describe('settings: quotes and white space around a value', () => {
+  const names = [...Object.keys(SETTINGS), 'PORT', 'VITRINE_FEED_AWIN_KEY']
+
+  it.each(names)('%s in quotes - a problem that says so, without the value', (name) => {
+    const required = withRequiredSettings(name)
+    for (const quote of ['"', "'", '`']) {
+      const problems = findProblems({ ...required, [name]: `${quote}hunter2${quote} \r` })
+      expect(problems).toEqual([
+        `${name}: the value is in quotes, which "docker --env-file", Kubernetes and CI keep; remove them`,
+      ])
+    }
+  })
+
+  it('one quote, quotes inside, typographic quotes - are part of the value', () => {
+    for (const text of ['"', 'Ad: "x"', '“Ad”'])
+      expect(parseConfig({ VITRINE_DISCLOSURE: text }).config.disclosure).toEqual({ kind: 'text', text })
+    const { secrets } = parseConfig({ VITRINE_ADMIN_PASSWORD: `"it's` })
+    expect(secrets.adminPassword?.reveal()).toBe(`"it's`)
+  })
+
+  it.each(names)('%s with white space and a line end around it - the same value', (name) => {
+    const [good] = SETTING_CASES[name as keyof typeof SETTINGS] ?? ['8080']
+    const required = withRequiredSettings(name)
+    const toJson = (text: string): string => {
+      const { config, secrets } = parseConfig({ ...required, [name]: text })
+      return JSON.stringify([
+        config,
+        secrets.adminPassword?.reveal(),
+        secrets.feedSecrets.get('AWIN_KEY')?.reveal(),
+      ])
+    }
+    expect(toJson(` ${good}\u00a0\r\n`)).toBe(toJson(good))
+  })
+
+  it.each(names)('%s of spaces only - a problem; of a line end only - not set', (name) => {
+    const required =
+      name === 'VITRINE_CATALOG_URL' || name === 'VITRINE_CATALOG_KEY_FILE' ? {} : withRequiredSettings(name)
+    expect(findNames({ ...required, [name]: ' ' })).toContain(name)
+    expect(JSON.stringify(parseConfig({ [name]: '\r' }))).toBe(JSON.stringify(parseConfig({})))
+  })
+})
+
+describe('settings: VITRINE_HOST', () => {
+  it.each([
+    '127.0.0.1',
+    '0.0.0.0',
+    '::',
+    '::1',
+    'fe80::1%eth0',
+    'localhost',
+    'web-1.example',
+    'my_service',
+    '0',
+  ])('%s - is accepted', (text) => {
+    expect(parseConfig({ VITRINE_HOST: text }).config.host).toBe(text)
+  })
+
+  it.each([
+    ['[::]', 'without brackets'],
+    ['[::1]', 'without brackets'],
+    ['*', 'write 0.0.0.0'],
+    ['0.0.0.0:3000', 'without the port'],
+    ['localhost:3000', 'without the port'],
+    ['[::]:3000', 'without the port'],
+    [':3000', 'without the port'],
+    ['http://0.0.0.0', 'without "http://"'],
+    ['/run/vitrine.sock', 'without "http://"'],
+    ['256.0.0.1', 'out of range'],
+    ['fe80::1', 'network interface'],
+    ['my host', 'neither an address nor a name'],
+  ])('%s - is refused: %s', (text, reason) => {
+    expect(findProblems({ VITRINE_HOST: text })).toEqual([
+      expect.stringMatching(/^VITRINE_HOST: .*; expected an IP address or host name/),
+    ])
+    expect(findProblems({ VITRINE_HOST: text })[0]).toContain(reason)
+  })
 })
 
 describe('settings: combinations', () => {

@@ -1,11 +1,11 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, vi } from 'vitest'
 import { readEnvironment } from '../../src/config/env.ts'
 import { makeFolder } from '../cli/run-cli.ts'
 
 /** Create the current folder and the package's folder, each with the text of its `.env`. */
-function makeFolders(current: string | null, ofPackage: string | null): [string, string] {
+function makeFolders(current: string | Buffer | null, ofPackage: string | null): [string, string] {
   const folders: [string, string] = [makeFolder(), makeFolder()]
   for (const [index, text] of [current, ofPackage].entries())
     if (text !== null) writeFileSync(join(folders[index] ?? '', '.env'), text)
@@ -50,11 +50,79 @@ describe('environment', () => {
     const [current, ofPackage] = makeFolders(null, null)
     mkdirSync(join(ofPackage, '.env'))
     expect(() => readEnvironment(current, ofPackage)).toThrow(
-      /cannot read the file \.env beside package\.json: EISDIR/,
+      /\.env beside package\.json: the file cannot be read: EISDIR/,
     )
     mkdirSync(join(current, '.env'))
     expect(() => readEnvironment(current, ofPackage)).toThrow(
-      /cannot read the file \.env in the current folder: EISDIR/,
+      /\.env in the current folder: the file cannot be read: EISDIR/,
     )
+  })
+
+  it('.env that links to a missing file - FileError, because its volume may be mounted later', () => {
+    const [current, ofPackage] = makeFolders(null, 'VITRINE_LOCALE=fr\n')
+    symlinkSync('missing', join(current, '.env'))
+    expect(() => readEnvironment(current, ofPackage)).toThrow(
+      expect.objectContaining({ code: 'VITRINE_FILE_UNREADABLE' }),
+    )
+    rmSync(join(current, '.env'))
+    expect(readEnvironment(current, ofPackage)).toMatchObject({ VITRINE_LOCALE: 'fr' })
+  })
+
+  it.each([
+    ['UTF-16 with a byte order mark', Buffer.from('\ufeffVITRINE_LOCALE=de\n', 'utf16le')],
+    ['UTF-16', Buffer.from('VITRINE_LOCALE=de\n', 'utf16le')],
+    ['Windows-1252', Buffer.from('VITRINE_DISCLOSURE=für dich\n', 'latin1')],
+  ])('.env in %s - ConfigError', (_name, bytes) => {
+    expect(() => readEnvironment(...makeFolders(bytes, null))).toThrow(
+      expect.objectContaining({
+        problems: ['.env in the current folder: the file is not UTF-8 text; save it as UTF-8'],
+      }),
+    )
+  })
+
+  it.each([
+    'VITRINE_LOCALE: de',
+    'VITRINE_LOCALE de',
+    'VITRINE_LOCALE',
+    'vitrine_locale=de',
+    'VITRINE-LOCALE=de',
+    '\u00a0VITRINE_LOCALE=de',
+    'VITRINE_\u200bLOCALE=de',
+    'set VITRINE_LOCALE=de',
+    '$env:VITRINE_LOCALE="de"',
+    '- VITRINE_LOCALE=de',
+    '"VITRINE_LOCALE"=de',
+  ])('line %j - ConfigError with its number and without its text', (line) => {
+    const text = `# settings\nFOO="two\nlines"\n\n${line}\nVITRINE_CURRENCY=EUR\n`
+    const problem = '.env in the current folder, line 5: write the setting as VITRINE_NAME=value'
+    for (const whole of [text, `# settings\r\nFOO='two\r\nlines'\r\n\r\n${line}`])
+      expect(() => readEnvironment(...makeFolders(whole, null))).toThrow(
+        expect.objectContaining({ problems: [problem] }),
+      )
+  })
+
+  it('lines of other programs, comments, line ends of old systems - no setting is lost', () => {
+    const lines = [
+      'no setting',
+      'VITRINE_LOCALE=de',
+      '# VITRINE_LOCALE: fr',
+      '  #vitrine_locale=fr',
+      'COMPOSE_PROJECT_NAME=vitrine',
+      'image: vitrine',
+      'export VITRINE_CURRENCY = "EUR" # VITRINE-CURRENCY: USD',
+      'NOTE="first',
+      'VITRINE_LOCALE: fr"',
+      'MY_VITRINE_URL=https://w.example',
+      '',
+      "VITRINE_DISCLOSURE='Ad: # 1'",
+    ]
+    for (const end of ['\n', '\r\n', '\r'])
+      expect(readEnvironment(...makeFolders(lines.join(end), null))).toMatchObject({
+        VITRINE_LOCALE: 'de',
+        VITRINE_CURRENCY: 'EUR',
+        VITRINE_DISCLOSURE: 'Ad: # 1',
+        COMPOSE_PROJECT_NAME: 'vitrine',
+        NOTE: 'first\nVITRINE_LOCALE: fr',
+      })
   })
 })

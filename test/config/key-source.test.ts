@@ -52,11 +52,28 @@ describe('key file', () => {
     )
   })
 
-  it('start - missing file - ConfigError', () => {
-    const path = join(makeFile('k1'), 'missing')
-    expect(() => openKeySource({ catalogKey: null, catalogKeyFile: path })).toThrow(
-      expect.objectContaining({ code: 'VITRINE_CONFIG_INVALID' }),
-    )
+  it('start - quotes, UTF-16 - ConfigError that says so', () => {
+    for (const [content, problem] of [
+      ['"k1"\n', 'VITRINE_CATALOG_KEY_FILE: the key in the file is in quotes; remove them'],
+      [
+        Buffer.from('k1', 'utf16le'),
+        'VITRINE_CATALOG_KEY_FILE: the file is not UTF-8 text; save it as UTF-8',
+      ],
+    ] as const)
+      expect(() => openKeySource({ catalogKey: null, catalogKeyFile: makeFile(content) })).toThrow(
+        expect.objectContaining({ problems: [problem] }),
+      )
+  })
+
+  it('start - missing file, which may be mounted later - FileError; a path below a file - ConfigError', () => {
+    const path = makeFile('k1')
+    for (const [missing, code] of [
+      [`${path}-missing`, 'VITRINE_FILE_UNREADABLE'],
+      [join(path, 'missing'), 'VITRINE_CONFIG_INVALID'],
+    ] as const)
+      expect(() => openKeySource({ catalogKey: null, catalogKeyFile: missing })).toThrow(
+        expect.objectContaining({ code }),
+      )
   })
 
   it('refresh - same, new, invalid, missing and restored file - reports only a new key, and keeps the last valid one', async () => {
@@ -67,8 +84,10 @@ describe('key file', () => {
     expect(source.current().reveal()).toBe('k1')
     expect(await source.refresh()).toBe(true)
     expect(source.current().reveal()).toBe('k2')
-    writeFileSync(path, 'not a key')
-    expect(await source.refresh()).toBe(false)
+    for (const text of ['not a key', '"k3"']) {
+      writeFileSync(path, text)
+      expect(await source.refresh()).toBe(false)
+    }
     rmSync(path)
     expect(await source.refresh()).toBe(false)
     expect(source.current().reveal()).toBe('k2')

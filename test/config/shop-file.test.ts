@@ -122,6 +122,16 @@ describe('shop file', () => {
 
   test('not JSON, or no file - is refused', () => {
     expect(findProblem(write('shops.json', '{'))).toMatch(/^VITRINE_SHOPS_FILE: the file is not JSON/)
-    expect(findProblem(join(folder, 'absent.json'))).toBe('VITRINE_SHOPS_FILE: the file cannot be read')
+    expect(() => readShopData(join(folder, 'absent.json'))).toThrow(
+      expect.objectContaining({
+        code: 'VITRINE_FILE_UNREADABLE',
+        message: 'VITRINE_SHOPS_FILE: the file does not exist',
+      }),
+    )
+    expect(findProblem(folder)).toBe('VITRINE_SHOPS_FILE: the file cannot be read: EISDIR')
+    writeFileSync(join(folder, 'utf16.json'), '\ufeff{}', 'utf16le')
+    expect(findProblem(join(folder, 'utf16.json'))).toBe(
+      'VITRINE_SHOPS_FILE: the file is not UTF-8 text; save it as UTF-8',
+    )
   })
 })

@@ -134,6 +134,8 @@ describe('sub-ids file', () => {
   })
 
   test('absent file - is refused', () => {
-    expect(findProblem(join(folder, 'absent.json'))).toBe('VITRINE_SUB_IDS_FILE: the file cannot be read')
+    expect(() => readSubData(join(folder, 'absent.json'))).toThrow(
+      'VITRINE_SUB_IDS_FILE: the file does not exist',
+    )
   })
 })

@@ -6,8 +6,8 @@ import { fileURLToPath } from 'node:url'
 import { parseRetryAfter } from '../../lib/response-headers.ts'
 import { type Clock, HOUR_MS, MINUTE_MS } from '../../clock.ts'
 import { FeedFetchError } from '../../errors.ts'
-import { removeByteOrderMark } from '../../lib/byte-order-mark.ts'
 import { type NameResolver, systemResolver } from '../../lib/public-hosts.ts'
+import { NOT_UTF8, decodeTextFile } from '../../lib/text-file.ts'
 import { isCompressedFile } from '../import/open-feed.ts'
 import { ADDRESS_MARK, PAUSE_MARK } from './error-marks.ts'
 import { type FeedSecrets, fillSecrets, resolveFeedAddress } from './feed-address.ts'
@@ -104,9 +104,11 @@ function describeFileError(error: unknown): string {
 /** Read lines such as `Authorization: Bearer ${TOKEN}`. Values are secrets. */
 async function readHeaderFile({ headerFile, secrets }: FetchFeedOptions): Promise<RequestHeaders> {
   if (headerFile === null) return {}
-  const text = await readFile(headerFile, 'utf8').catch((error: unknown) => {
+  const bytes = await readFile(headerFile).catch((error: unknown) => {
     throw new FeedFetchError(`the header file ${headerFile} cannot be read: ${describeFileError(error)}`)
   })
+  const text = decodeTextFile(bytes)
+  if (text === undefined) throw new FeedFetchError(`the header file ${headerFile} is ${NOT_UTF8}`)
   return parseHeaderLines(fillSecrets(text, secrets, { place: 'the header file' }))
 }
 
@@ -120,7 +122,7 @@ const REFUSED_HEADERS: ReadonlySet<string> = new Set(
 /** @throws FeedFetchError for a line that is no header; the message has its number only, because it may be a secret */
 function parseHeaderLines(text: string): RequestHeaders {
   const headers: Record<string, string> = Object.create(null) as Record<string, string>
-  for (const [index, line] of removeByteOrderMark(text).split(/\r?\n/).entries()) {
+  for (const [index, line] of text.split(/\r?\n/).entries()) {
     if (line.trim() === '' || line.startsWith('#')) continue
     const [, name, value] =
       /^([!#$%&'*+.^_`|~0-9a-z-]+):[ \t]*([\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?)[ \t]*$/i.exec(line) ?? []

@@ -7,7 +7,6 @@ import {
   wireOfferSchema,
   wireProductSchema,
 } from '../../catalog/contract.ts'
-import { removeByteOrderMark } from '../../lib/byte-order-mark.ts'
 import { toUsableLink } from '../../offers/links.ts'
 import { normalizeGtin, isCheckDigitValid } from '../../offers/gtin.ts'
 import { comparePrices, isPrice } from '../../offers/money.ts'
@@ -89,7 +88,7 @@ export function parseRow(line: FeedLine, names: NameOverrides): ParsedRow {
 }
 
 function rejectLine({ row, bytes }: FeedLine, [field, reason]: Problem): ParsedRow {
-  const raw = truncateRaw(removeByteOrderMark(bytes.toString('utf8')))
+  const raw = truncateRaw(new TextDecoder().decode(bytes))
   return { product: undefined, rejects: [{ row, field, reason, raw }] }
 }
 

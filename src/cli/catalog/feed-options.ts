@@ -6,7 +6,7 @@ import { parseFeedMap } from '../../catalog-service/import/feed-map.ts'
 import { FEED_FORMATS, parseFeedFormat } from '../../catalog-service/import/formats.ts'
 import { DAY_SECONDS, HOUR_SECONDS, MINUTE_SECONDS } from '../../clock.ts'
 import { UsageError } from '../../errors.ts'
-import { removeByteOrderMark } from '../../lib/byte-order-mark.ts'
+import { NOT_UTF8, decodeTextFile } from '../../lib/text-file.ts'
 import { createLineParser } from './arguments.ts'
 
 /** More frequent runs would load networks, which update their feeds a few times a day. */
@@ -52,16 +52,18 @@ function readMapFile(path: string): string {
 }
 
 function readMapJson(path: string): unknown {
-  let text: string
+  let bytes: Buffer
   try {
-    text = readFileSync(path, 'utf8')
+    bytes = readFileSync(path)
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code ?? 'unknown reason'
     throw new UsageError(`--map: ${path} cannot be read (${code})`)
   }
+  const text = decodeTextFile(bytes)
+  if (text === undefined) throw new UsageError(`--map: ${path} is ${NOT_UTF8}`)
   if (text.length > MAX_MAP_CHARACTERS) throw new UsageError(`--map: ${path} is too large for a map`)
   try {
-    return JSON.parse(removeByteOrderMark(text)) as unknown
+    return JSON.parse(text) as unknown
   } catch {
     throw new UsageError(`--map: ${path} is not JSON`)
   }

@@ -9,8 +9,8 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
+import { readSettingsFile } from '../../config/settings-file.ts'
 import { UsageError } from '../../errors.ts'
-import { removeByteOrderMark } from '../../lib/byte-order-mark.ts'
 import { COMPOSE_FILE, DEPLOY_FOLDER, PACKAGE_FOLDER, VERSION } from '../../lib/paths.ts'
 import type { Setup } from './answers.ts'
 
@@ -104,10 +104,10 @@ function findFile(path: string): Stats | undefined {
   }
 }
 
-/** Return the text of the present `.env`; an empty text if there is none. */
+/** Return the text of the present `.env`; an empty text if there is none. @throws as `readSettingsFile` */
 export function readPresentEnv(folder: string): string {
   const path = join(folder, '.env')
-  return existsSync(path) ? removeByteOrderMark(readFileSync(path, 'utf8')) : ''
+  return existsSync(path) ? readSettingsFile(path, '.env') : ''
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { Environment } from '../../config/config.ts'
 import { databaseAddressParser } from '../../config/database-address.ts'
-import { type ValueParser, httpAddress, oneOf, secretText } from '../../config/parsers.ts'
+import { type ValueParser, httpAddress, isInQuotes, oneOf, secretText } from '../../config/parsers.ts'
 import { SETTINGS } from '../../config/settings.ts'
 import { UsageError } from '../../errors.ts'
 import type { CommandIo } from '../command.ts'
@@ -60,6 +60,7 @@ export const askNothing: Ask = async (question) => {
 /** Return what is wrong with an answer, without its text; `null` if it is valid. */
 function findProblem({ parser, isRequired = false }: Question, value: string | null): string | null {
   if (value === null) return isRequired ? `required: ${parser.expects}` : null
+  if (isInQuotes(value)) return 'remove the quotes'
   const writable = toWritable(parser)
   if (writable.parse(value) !== undefined) return null
   return writable.explainError?.(value) ?? `expected ${parser.expects}`
