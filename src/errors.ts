@@ -210,11 +210,11 @@ export class OembedError extends RequestError {
   }
 }
 
-/** Throw this when the database cannot be opened, read or written. Pages still render from memory and the catalog. */
+/** Throw this when the database cannot be opened, read or written. Pages still render from memory, with SQLite also from the catalog. */
 export class StoreError extends VitrineError {
   static readonly code = 'VITRINE_STORE_FAILED'
   override readonly publicMessage: string =
-    'The stored copy cannot be read. Boxes still come from memory and the catalog. Run "vitrine check" to see the cause.'
+    'The stored copy cannot be read. Boxes in memory are still shown; with SQLite, others come from the catalog. Run "vitrine check" to see the cause.'
   override readonly remedy: string | null
   /** Whether no request was sent because the database server was unreachable a moment ago. */
   readonly isUnreachable: boolean

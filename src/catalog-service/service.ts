@@ -1,13 +1,11 @@
-import { once } from 'node:events'
-import type { Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { parse as parseQuery } from 'node:querystring'
 import express, { type Express, type NextFunction, type Request, type Response, Router } from 'express'
 import { VERSION_PATH } from '../catalog/contract.ts'
 import { SECOND_MS, computeNextMidnightUtcMs } from '../clock.ts'
 import type { Secret } from '../config/secrets.ts'
-import { CatalogServiceError, StoreError, UsageError } from '../errors.ts'
+import { CatalogServiceError, StoreError } from '../errors.ts'
 import { createGuardedServer } from '../http/guarded-server.ts'
+import { listen } from '../http/listen.ts'
 import { createAuthenticator } from './authenticate.ts'
 import { createOpenApiRouter } from './openapi/routes.ts'
 import { type ServiceResponse, type StandaloneOptions, createMonitoringRouter } from './monitoring.ts'
@@ -34,7 +32,7 @@ export type CatalogServiceOptions = Readonly<{
 
 /** A catalog service. Closing it does not close the store. */
 export type CatalogService = Readonly<{
-  /** Start to listen; port 0 chooses a free port. `url` is `{base_url}` without a trailing slash. */
+  /** Start to listen, or throw as `listen` does; port 0 chooses a free port. `url` is `{base_url}` without a trailing slash. */
   listen(host: string, port: number): Promise<{ url: string }>
   /** Stop listening and end all connections. Closing twice, or before listening, does nothing. */
   close(): Promise<void>
@@ -50,26 +48,14 @@ export function createCatalogService(options: CatalogServiceOptions): CatalogSer
     formatRefusal,
   })
   return {
-    listen: (host, port) => listen(guarded.server, host, port),
+    async listen(host, port) {
+      const assignedPort = await listen(guarded.server, host, port)
+      return { url: `http://${host.includes(':') ? `[${host}]` : host}:${assignedPort}` }
+    },
     async close() {
       if (guarded.server.listening) await guarded.end(options.store.clock, CLOSE_GRACE_PERIOD_MS)
     },
   }
-}
-
-/** @throws UsageError when the address is taken, unknown or not allowed. */
-async function listen(server: Server, host: string, port: number): Promise<{ url: string }> {
-  try {
-    server.listen(port, host)
-    await once(server, 'listening')
-  } catch (error) {
-    const reason = error instanceof Error && 'code' in error ? String(error.code) : 'unknown reason'
-    throw new UsageError(`the catalog service cannot listen on ${host}, port ${port}: ${reason}`, {
-      cause: error,
-    })
-  }
-  const { port: assignedPort } = server.address() as AddressInfo
-  return { url: `http://${host.includes(':') ? `[${host}]` : host}:${assignedPort}` }
 }
 
 function createApp(options: CatalogServiceOptions): Express {

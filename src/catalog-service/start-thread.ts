@@ -4,8 +4,9 @@ import { type DatabaseAddress, serializeDatabaseAddress } from '../config/databa
 import { type SerializedProxies, serializeProxies } from '../config/proxies.ts'
 import type { Proxies, Secret } from '../config/secrets.ts'
 import { createLeaseOwner } from '../database/lease-owner.ts'
-import { StoreError } from '../errors.ts'
+import { StoreError, type VitrineError } from '../errors.ts'
 import { createRestartBackoff } from '../lib/backoff.ts'
+import { describeInternalError } from '../lib/internal-error.ts'
 import { createRpcChannel } from '../lib/rpc-channel.ts'
 import type { FeedReport } from '../observability/feed-report.ts'
 import type { Logger } from '../observability/logger.ts'
@@ -182,9 +183,7 @@ function startThread(options: CatalogThreadOptions, port: number) {
       else onFeedRun?.()
     })
     worker.on('error', (error) => (failure = error))
-    worker.on('exit', () =>
-      reject(new StoreError('the embedded catalog exited while starting', { cause: failure })),
-    )
+    worker.on('exit', () => reject(toStartError(failure)))
   })
   /** Resolves when the thread exits: with its error, or `undefined` after a normal exit. */
   const exitError = new Promise<unknown>((resolve) => worker.on('exit', () => resolve(failure)))
@@ -204,4 +203,16 @@ function startThread(options: CatalogThreadOptions, port: number) {
         FeedReport | undefined
     },
   }
+}
+
+/** An error of a thread arrives without its class. Those of the project have a code, and their messages contain no secret. */
+function toStartError(cause: unknown): StoreError {
+  const { code, message, remedy } = (cause ?? {}) as Partial<VitrineError>
+  const reason = code?.startsWith('VITRINE_')
+    ? message
+    : cause instanceof Error && describeInternalError(cause)
+  return new StoreError(`the embedded catalog exited while starting: ${reason || 'no reason is known'}`, {
+    cause,
+    remedy: remedy ?? null,
+  })
 }

@@ -1,7 +1,7 @@
 import { Command, CommanderError, Option } from 'commander'
 import { systemClock } from '../clock.ts'
 import { type Environment, parseConfig } from '../config/config.ts'
-import { ConfigError, StoreError, UsageError, VitrineError } from '../errors.ts'
+import { ConfigError, UsageError, VitrineError } from '../errors.ts'
 import { VERSION } from '../lib/paths.ts'
 import { createLogger } from '../observability/logger.ts'
 import { type CommandIo, type ExitCode, type Runner, addExamples } from './command.ts'
@@ -9,6 +9,7 @@ import type { ExplainArguments } from './explain.ts'
 import type { InitOptions } from './init.ts'
 import { SETUPS } from './init/answers.ts'
 import type { MoveOptions } from './move.ts'
+import { checkProcessLimits } from './process-limits.ts'
 import type { ReportList, ReportOptions } from './report.ts'
 
 /** Exit codes of sysexits.h for wrong usage and invalid settings, and 1 for every other failure. */
@@ -28,6 +29,7 @@ export async function runCommandLine(
     async (...args) => {
       const command = args.at(-1) as Command
       const { config, secrets } = parseConfig(readEnvironment())
+      checkProcessLimits()
       const logger = createLogger({ level: config.logLevel })
       const isJson = command.optsWithGlobals<{ json?: boolean }>().json === true
       code = (await work({ config, secrets, logger, clock: systemClock, io, isJson }, ...args)) ?? 0
@@ -220,7 +222,7 @@ function addHelpPointer(command: Command, path: string, io: CommandIo): void {
 function reportError(error: unknown, io: CommandIo): ExitCode {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT_USAGE
   if (!(error instanceof VitrineError)) throw error
-  const remedy = error instanceof StoreError && error.remedy !== null ? `. ${error.remedy}` : ''
+  const remedy = error.remedy === null ? '' : `. ${error.remedy}`
   const message = `vitrine: ${error.message}${remedy} (${error.code})`
   // Only messages about settings may have several lines: others may contain text of a feed.
   if (error instanceof ConfigError) {

@@ -36,7 +36,7 @@ type Listener = Readonly<{
   stop(drainMs?: number): Promise<void>
 }>
 
-/** @throws UsageError when the server cannot listen on the address; WorkerError when a worker does not start. */
+/** @throws ListenError or ConfigError when the server cannot listen on the address; WorkerError when a worker does not start. */
 export async function runServe(command: CommandContext): Promise<void> {
   const { config, io, logger } = command
   if (config.trustProxy === true) logger.warn(TRUST_ALL_WARNING)

@@ -43,6 +43,8 @@ export type ToWorker =
 
 export type ToPrimary =
   | Readonly<{ type: 'ready' }>
+  /** The last message of a worker that cannot start. */
+  | Readonly<{ type: 'failed'; reason: string }>
   /** Sent every `HEARTBEAT_MS` while the event loop runs. */
   | Readonly<{ type: 'heartbeat' }>
   /** The last message, with the final metrics. */

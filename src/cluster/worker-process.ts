@@ -40,6 +40,7 @@ export class WorkerProcess {
   readonly #calls: RpcChannel
   readonly #exited = new AbortController()
   #missedHeartbeats = 0
+  #startFailure: string | undefined
 
   constructor(options: WorkerProcessOptions) {
     this.#options = options
@@ -56,7 +57,11 @@ export class WorkerProcess {
         if (this.isReady) resolve()
       })
       void this.exit.then((exit) =>
-        reject(new WorkerError(`worker ${this.workerNumber} ended during its start: ${describeExit(exit)}`)),
+        reject(
+          new WorkerError(
+            `worker ${this.workerNumber} ended during its start: ${this.#startFailure ?? describeExit(exit)}`,
+          ),
+        ),
       )
     })
     this.ready.catch(() => {})
@@ -100,6 +105,7 @@ export class WorkerProcess {
   #onMessage(message: ToPrimary): void {
     this.#missedHeartbeats = 0
     if (message.type === 'ready') this.isReady = true
+    else if (message.type === 'failed') this.#startFailure = message.reason
     else if (message.type === 'ended') this.values = message.values
     else if (message.type === 'reply') this.#calls.resolve(message.id, message.value)
     else if (message.type === 'call') void this.#reply(message.id, message.call)

@@ -139,8 +139,10 @@ export async function runWorker(loadDemo: DemoLoader): Promise<void> {
     await start(loadDemo)
   } catch (error) {
     if (!(error instanceof VitrineError)) throw error
-    logger.fatal({ code: error.code, reason: error.message }, 'worker cannot start')
-    process.exit(1)
+    const { code, message, remedy } = error
+    logger.fatal({ code, reason: message }, 'worker cannot start')
+    const reason = remedy === null ? message : `${message}. ${remedy.replace(/\.$/, '')}`
+    send({ type: 'failed', reason }, () => process.exit(1))
   }
 }
 

@@ -1,4 +1,4 @@
-import { accessSync, constants, existsSync, statSync } from 'node:fs'
+import { accessSync, constants, existsSync, readlinkSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { StoreError, VitrineError } from '../errors.ts'
 
@@ -48,6 +48,12 @@ function explain(path: string, code: number | string | undefined): Explanation |
 }
 
 function explainPath(path: string, folder: string): Explanation | undefined {
+  const link = findDanglingLink(path)
+  if (link !== undefined)
+    return {
+      reason: `"${link.path}" is a link to "${link.target}", which does not exist`,
+      remedy: 'Mount the volume of its target, or create the target.',
+    }
   if (!isFolder(folder)) return { reason: `"${folder}" is not a folder`, remedy: 'Choose another path.' }
   if (isFolder(path)) return { reason: 'it is a folder', remedy: 'Choose the path of a file.' }
   for (const file of [path, `${path}-wal`, `${path}-shm`]) {
@@ -68,6 +74,16 @@ function findExistingFolder(path: string): string {
   const folder = dirname(path)
   if (folder === '.') return resolve(folder)
   return existsSync(folder) || folder === dirname(folder) ? folder : findExistingFolder(folder)
+}
+
+/** Find the part of the path that is a link to something missing. */
+function findDanglingLink(path: string): Readonly<{ path: string; target: string }> | undefined {
+  if (existsSync(path) || dirname(path) === path) return undefined
+  try {
+    return { path, target: readlinkSync(path) }
+  } catch {
+    return findDanglingLink(dirname(path))
+  }
 }
 
 function isFolder(path: string): boolean {

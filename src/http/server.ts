@@ -1,16 +1,12 @@
-import { once } from 'node:events'
-import type { RequestListener, Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { RequestListener } from 'node:http'
 import { type Clock, SECOND_MS } from '../clock.ts'
-import { UsageError } from '../errors.ts'
 import { createGuardedServer } from './guarded-server.ts'
+import { listen } from './listen.ts'
 import { type Refusal, formatWidgetRefusal, sendRefusal } from './refusals.ts'
 
 /** `Server` header of `/healthz`, by which `vitrine check` recognizes a running server. */
 export const SERVER_NAME = 'vitrine'
 
-/** Pending connections. The default of Node (511) resets connections in short peaks. The kernel has its own limit. */
-const BACKLOG = 4_096
 /** Limit of all headers together. Includes forward the cookies of the host page. */
 const MAX_HEADER_BYTES: number = 8 * 1024
 /** Longer than proxies keep connections (nginx: 60 s), so that they never write to a closing one. */
@@ -34,7 +30,7 @@ export type HttpServer = Readonly<{
   stop(drainMs?: number): Promise<void>
 }>
 
-/** Listen now; requests wait for `setHandler`. @throws UsageError when the address is unavailable. */
+/** Listen now; requests wait for `setHandler`. @throws ListenError, or ConfigError when a restart cannot help. */
 export async function listenHttp(host: string, port: number, clock: Clock): Promise<HttpServer> {
   const waitingRequests: (() => void)[] = []
   let handler: RequestListener | undefined
@@ -50,28 +46,16 @@ export async function listenHttp(host: string, port: number, clock: Clock): Prom
       sendRefusal(request, response, { refusal: EXPECTATION_FAILED, format: formatWidgetRefusal }),
     formatRefusal: formatWidgetRefusal,
   })
-  const { server } = guarded
-  await listen(server, host, port)
+  const assignedPort = await listen(guarded.server, host, port)
   const end = (): Promise<void> => guarded.end(clock, SHUTDOWN_TIMEOUT_MS)
   return {
     host,
-    port: (server.address() as AddressInfo).port,
+    port: assignedPort,
     setHandler(listener) {
       handler = listener
       for (const run of waitingRequests.splice(0)) run()
     },
     isStopping: () => stopped !== undefined,
     stop: (drainMs = 0) => (stopped ??= drainMs === 0 ? end() : clock.wait(drainMs).then(end)),
-  }
-}
-
-async function listen(server: Server, host: string, port: number): Promise<void> {
-  try {
-    server.listen({ port, host, backlog: BACKLOG })
-    await once(server, 'listening')
-  } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code ?? 'unknown reason'
-    const reason = code === 'EADDRINUSE' ? 'the port is in use; set VITRINE_PORT to a free port' : code
-    throw new UsageError(`cannot listen on ${host}, port ${port}: ${reason}`)
   }
 }

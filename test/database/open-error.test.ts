@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
@@ -30,6 +30,21 @@ describe('database that cannot be opened', () => {
       expect(message).toBe(`Cannot open the database "${path}": "${file}" is not a folder`)
       expect(remedy).toBe('Choose another path.')
     }
+  })
+
+  it('link to a folder or file that is missing, such as a volume - the message names both', () => {
+    const [link, target] = [join(folder, 'data'), join(folder, 'unmounted')]
+    symlinkSync(target, link)
+    symlinkSync(join(target, 'x.db'), join(folder, 'link.db'))
+    for (const [path, from, to] of [
+      [join(link, 'x.db'), link, target],
+      [join(link, 'deep/er/x.db'), link, target],
+      [join(folder, 'link.db'), join(folder, 'link.db'), join(target, 'x.db')],
+    ] as const)
+      expect(openAndCatch(path)).toMatchObject({
+        message: `Cannot open the database "${path}": "${from}" is a link to "${to}", which does not exist`,
+        remedy: 'Mount the volume of its target, or create the target.',
+      })
   })
 
   it('path of a folder - the message reports it', () => {

@@ -20,7 +20,7 @@ export function addServe(catalog: Command, run: Runner): void {
   ])
 }
 
-/** Serve until the process is stopped. @throws UsageError when the server cannot listen on the address. */
+/** Serve until the process is stopped. @throws ListenError or ConfigError when the server cannot listen on the address. */
 async function runCatalogServe(context: CommandContext): Promise<void> {
   const { clock, config, io, logger } = context
   const { adminPassword } = context.secrets

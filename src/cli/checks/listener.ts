@@ -1,6 +1,6 @@
 import { get } from 'node:http'
 import { SECOND_MS } from '../../clock.ts'
-import { UsageError } from '../../errors.ts'
+import { ListenError } from '../../errors.ts'
 import { PROXY_NOT_TRUSTED } from '../../http/admin-auth.ts'
 import { SERVER_NAME, listenHttp } from '../../http/server.ts'
 import type { CommandContext } from '../command.ts'
@@ -26,12 +26,9 @@ export async function checkListener({ config, clock }: CommandContext, report: C
     await (await listenHttp(host, port, clock)).stop()
     report.addOk('listener', `can listen on ${port === 0 ? `a free port of ${host}` : address}`)
   } catch (error) {
-    if (!(error instanceof UsageError)) throw error
-    report.addProblem(
-      'listener',
-      `${error.message} (${error.code})`,
-      'Set VITRINE_HOST and VITRINE_PORT to a free address of this machine, or stop the program that uses it.',
-    )
+    if (error instanceof ListenError)
+      report.addProblem('listener', `${error.message} (${error.code})`, error.remedy)
+    else throw error
   }
 }
 

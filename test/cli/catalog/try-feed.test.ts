@@ -148,7 +148,7 @@ describe('catalog feeds try', () => {
     await expect(run(under, 'try', file, '--map', map)).rejects.toMatchObject({ code: 'VITRINE_USAGE' })
   })
 
-  it('map and header file with a byte order mark - are read', async () => {
+  it('map and header file with a byte order mark - are read; in UTF-16 - are refused', async () => {
     const under = createFeedCommand()
     const [headerFile, map] = [join(under.folder, 'headers'), join(under.folder, 'map.json')]
     writeFileSync(headerFile, '\ufeffAuthorization: Bearer ${NETWORK_KEY}\n')
@@ -159,5 +159,8 @@ describe('catalog feeds try', () => {
       examples: [{ offers: [{ price: '1299' }] }],
     })
     expect(server.authorizations).toEqual([`Bearer ${SECRET}`])
+    for (const file of [headerFile, map]) writeFileSync(file, '\ufeff{}', 'utf16le')
+    await expect(run(under, 'try', 'kopje')).rejects.toThrow('is not UTF-8 text; save it as UTF-8')
+    await expect(run(under, 'try', 'kopje', '--map', map)).rejects.toThrow(`--map: ${map} is not UTF-8 text`)
   })
 })

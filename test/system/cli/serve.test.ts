@@ -1,7 +1,7 @@
 import { statSync, writeFileSync } from 'node:fs'
 import { once } from 'node:events'
 import { createServer as createHttpServer } from 'node:http'
-import { type AddressInfo, createServer } from 'node:net'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import request from 'supertest'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
@@ -147,17 +147,6 @@ describe('serve, embedded catalog', () => {
     expect(err).toBe(
       `vitrine: Cannot open the database "${folder}/file/x.db": "${folder}/file" is not a folder. Choose another path. (VITRINE_STORE_FAILED)\n`,
     )
-  })
-
-  it('port in use - 64', async () => {
-    const other = createServer()
-    other.listen(0, '127.0.0.1')
-    await once(other, 'listening')
-    onTestFinished(() => void other.close())
-    const port = String((other.address() as AddressInfo).port)
-    const { code, err } = await runBuilt(['serve'], makeSettings(makeFolder(), { VITRINE_PORT: port }))
-    expect(code).toBe(64)
-    expect(err).toContain('VITRINE_PORT')
   })
 
   it('VITRINE_HOST 0.0.0.0 and ::1 - the printed address opens', async () => {
