@@ -55,7 +55,10 @@ export function createStoreHealth({
       metrics.countStoreFailure()
       if (isWithin(loggedAtMs, LOG_INTERVAL_MS, nowMs)) return
       loggedAtMs = nowMs
-      logger.error({ err: error }, 'stored copy failed; serving continues from memory and catalog')
+      logger.error(
+        { err: error },
+        'stored copy failed; serving continues from memory, with SQLite also from the catalog',
+      )
     },
   }
 }

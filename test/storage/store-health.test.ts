@@ -49,7 +49,7 @@ describe('health of the store', () => {
     expect(JSON.parse(lines[0] ?? '')).toMatchObject({
       level: 50,
       err: { code: 'VITRINE_STORE_FAILED' },
-      msg: 'stored copy failed; serving continues from memory and catalog',
+      msg: 'stored copy failed; serving continues from memory, with SQLite also from the catalog',
     })
   })
 
