@@ -29,7 +29,8 @@ COPY package.json package-lock.json .npmrc ./
 RUN --mount=type=cache,target=/root/.npm \
   npm ci --omit=dev --ignore-scripts --os=linux --libc=glibc --cpu=$(echo "$TARGETARCH" | sed s/amd64/x64/) \
   && rm -r node_modules/@photostructure
-RUN mkdir --parents /data
+# Of the group 0, in which OpenShift runs any user. COPY keeps the mode of folders inside the copied one.
+RUN mkdir --parents /app/volume/data && chmod g=u /app/volume/data
 
 FROM ${NODE_IMAGE}
 LABEL org.opencontainers.image.title="Vitrine" \
@@ -44,7 +45,7 @@ COPY --from=build /app/public public
 COPY --from=build /app/dist dist
 
 # The only writable folder. It is also the current one, so that imports can write rejected rows there.
-COPY --from=packages --chown=1000:1000 /data /data
+COPY --from=packages --chown=1000:0 /app/volume /
 WORKDIR /data
 
 # The user "node" by its number, so that an orchestrator can check that it is not root.

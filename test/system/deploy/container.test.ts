@@ -73,6 +73,18 @@ describeWithProgram('bwrap', 'the image', () => {
       expect(await container.ended, container.output()).toBe(0)
     })
 
+    it('any user of the group 0, as on OpenShift - can write to /data', async () => {
+      const settings = {
+        VITRINE_DATABASE_URL: 'sqlite:/data/any-user/copy.db',
+        VITRINE_CATALOG_DATABASE_URL: 'sqlite:/data/any-user/catalog.db',
+      }
+      const container = runContainer(image, ['check'], settings, '54321:0')
+      await container.ended
+      expect(container.output()).toContain('stored copy: /data/any-user/copy.db opens')
+      const { uid, gid, mode } = statSync(join(image.root, 'data'))
+      expect([uid, gid, (mode & 0o777).toString(8)]).toEqual([1000, 0, '775'])
+    })
+
     it('a process in the container - runs as the user of the image, and writes only to /data and /tmp', async () => {
       const script =
         'id -u; for file in /app/x /etc/x /usr/x /x /data/x /tmp/x; do touch $file && echo "$file"; done'

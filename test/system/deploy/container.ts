@@ -19,8 +19,13 @@ export type Container = Readonly<{
 const START = readStartOptions()
 
 /** Run `docker run --read-only --tmpfs /tmp IMAGE ARGS`. */
-export function runContainer(image: Image, args: readonly string[], settings: Settings = {}): Container {
-  return start(image, [...START.entrypoint, ...(args.length === 0 ? START.command : args)], settings)
+export function runContainer(
+  image: Image,
+  args: readonly string[],
+  settings: Settings = {},
+  user: string = START.user,
+): Container {
+  return start(image, [...START.entrypoint, ...(args.length === 0 ? START.command : args)], settings, user)
 }
 
 /** Run the health check of the image or another command, and return its result. */
@@ -29,7 +34,7 @@ export async function runInside(
   command: readonly string[] = START.healthCheck,
   settings: Settings = {},
 ): Promise<Readonly<{ code: number | null; output: string }>> {
-  const container = start(image, command, settings)
+  const container = start(image, command, settings, START.user)
   const code = await container.ended
   return { code, output: container.output() }
 }
@@ -38,11 +43,12 @@ export async function runInside(
 type Settings = Readonly<Record<string, string>>
 
 /**
- * Start process 1 of a new namespace as the user of the image, without capabilities. Only `/data` and `/tmp` are writable.
+ * Start process 1 of a new namespace as a user of the machine, without capabilities. Only `/data` and `/tmp` are writable.
  * The network is that of the machine.
  */
-function start(image: Image, command: readonly string[], settings: Settings): Container {
-  const [user = '', group = user] = START.user.split(':')
+// oxlint-disable-next-line max-params -- as `docker run` does
+function start(image: Image, command: readonly string[], settings: Settings, owner: string): Container {
+  const [user = '', group = user] = owner.split(':')
   const privilegeArgs = [
     '--reuid',
     user,

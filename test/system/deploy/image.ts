@@ -5,8 +5,10 @@ import {
   cpSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   realpathSync,
   rmSync,
+  statSync,
   symlinkSync,
 } from 'node:fs'
 import { homedir, tmpdir } from 'node:os'
@@ -109,18 +111,22 @@ async function copySources(
   const isVisible = (path: string): boolean =>
     step.from !== null || isIncluded(relative(PACKAGE_FOLDER, path))
   for (const source of step.sources) {
-    const target = posix.resolve(folder, step.target, step.target.endsWith('/') ? basename(source) : '.')
     const path = join(from, source)
+    const isInTarget = step.target.endsWith('/') && !statSync(path).isDirectory()
+    const target = posix.resolve(folder, step.target, isInTarget ? basename(source) : '.')
     if (!isVisible(path)) throw new Error(`.dockerignore excludes ${source}`)
     cpSync(path, join(root, target), { recursive: true, filter: isVisible, verbatimSymlinks: true })
-    if (step.owner !== null) changeOwner(join(root, target), step.owner)
+    if (step.owner !== null) setOwner(path, join(root, target), step.owner)
   }
 }
 
-/** Change the owner of a folder. An empty one is all that the Dockerfile copies with another owner. */
-function changeOwner(folder: string, owner: string): void {
+/** Set the owner, and like COPY the mode, of the copied folders. They are all that the Dockerfile copies with another owner. */
+function setOwner(source: string, target: string, owner: string): void {
   const [user = NaN, group = NaN] = owner.split(':').map(Number)
-  chownSync(folder, user, group)
+  for (const name of readdirSync(source)) {
+    chmodSync(join(target, name), statSync(join(source, name)).mode)
+    chownSync(join(target, name), user, group)
+  }
 }
 
 /** The name of a processor in `TARGETARCH`. */
