@@ -49,13 +49,9 @@ describe('environment', () => {
   it('unreadable .env - ConfigError that says which one', () => {
     const [current, ofPackage] = makeFolders(null, null)
     mkdirSync(join(ofPackage, '.env'))
-    expect(() => readEnvironment(current, ofPackage)).toThrow(
-      /\.env beside package\.json: the file cannot be read: EISDIR/,
-    )
+    expect(() => readEnvironment(current, ofPackage)).toThrow(/\.env beside package\.json: it is a folder/)
     mkdirSync(join(current, '.env'))
-    expect(() => readEnvironment(current, ofPackage)).toThrow(
-      /\.env in the current folder: the file cannot be read: EISDIR/,
-    )
+    expect(() => readEnvironment(current, ofPackage)).toThrow(/\.env in the current folder: it is a folder/)
   })
 
   it('.env that links to a missing file - FileError, because its volume may be mounted later', () => {

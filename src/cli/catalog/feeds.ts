@@ -21,7 +21,7 @@ import {
 import type { Catalog } from '../../catalog-service/store/schema.ts'
 import { HOUR_SECONDS } from '../../clock.ts'
 import { createLeaseOwner } from '../../database/lease-owner.ts'
-import { FeedHeldError, UsageError } from '../../errors.ts'
+import { FeedHeldError, StoreError, UsageError } from '../../errors.ts'
 import { pluralize } from '../../lib/plural.ts'
 import { type FeedState, describeReasons } from '../../observability/feed-report.ts'
 import { formatCount } from '../../widgets/format.ts'
@@ -285,7 +285,10 @@ async function runOne(
       for (const hint of await findHints(context, store, run.summary)) io.err(hint)
       return 0
     }
-    if (run.kind === 'skipped') throw new UsageError(`another process is running the feed ${quote(name)} now`)
+    if (run.kind === 'skipped')
+      throw new StoreError(`another process is running the feed ${quote(name)} now`, {
+        remedy: 'Nothing was changed; try again when it has finished.',
+      })
     const { productCount: products, offerCount: offers, channelId: channel } = run.feed
     print(context, { feed: name, unchanged: true, products, offers, channel }, [
       `unchanged since the last run: ${pluralize(products, 'product')}, ${pluralize(offers, 'offer')}; channel ${channel ?? ''}`,

@@ -13,25 +13,45 @@ type FeedServer = Readonly<{
   requests: string[]
   authorizations: (string | undefined)[]
   serve(body: string): void
+  /** Respond to no request until the returned function is called. */
+  hold(): () => void
 }>
 
 /** Serve a feed at any path, with an ETag. */
 export async function startFeedServer(body: string): Promise<FeedServer> {
   let current = body
+  let held: (() => void)[] | undefined
   const requests: string[] = []
   const authorizations: (string | undefined)[] = []
   const server: Server = createServer((request, response) => {
     requests.push(request.url ?? '')
     authorizations.push(request.headers.authorization)
-    const etag = `"${current.length}"`
-    if (request.headers['if-none-match'] === etag) response.writeHead(304).end()
-    else response.writeHead(200, { etag }).end(current)
+    const respond = (): void => {
+      const etag = `"${current.length}"`
+      if (request.headers['if-none-match'] === etag) response.writeHead(304).end()
+      else response.writeHead(200, { etag }).end(current)
+    }
+    if (held === undefined) respond()
+    else held.push(respond)
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   onTestFinished(() => void server.close())
   const { port } = server.address() as AddressInfo
-  return { url: `http://127.0.0.1:${port}`, requests, authorizations, serve: (next) => void (current = next) }
+  return {
+    url: `http://127.0.0.1:${port}`,
+    requests,
+    authorizations,
+    serve: (next) => void (current = next),
+    hold() {
+      const waiting: (() => void)[] = []
+      held = waiting
+      return () => {
+        held = undefined
+        for (const respond of waiting) respond()
+      }
+    },
+  }
 }
 
 /** GTINs with valid check digits. */
@@ -70,7 +90,7 @@ export async function runJson<T>(under: TestCommand, ...args: readonly string[])
 /** Add the feed `kopje` at an address with a secret. */
 export async function addKopje(
   under: TestCommand,
-  { url }: FeedServer,
+  { url }: Pick<FeedServer, 'url'>,
   ...options: readonly string[]
 ): Promise<void> {
   const address = `${url}/feed/\${NETWORK_KEY}.csv?token=t0ken-in-the-query`

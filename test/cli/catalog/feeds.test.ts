@@ -1,6 +1,6 @@
 import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import {
   addKopje,
   CHANNEL,
@@ -32,6 +32,21 @@ describe('catalog feeds add, run, list', () => {
     expect(under.err.join('')).toContain(
       "the shops' own pages and earn no commission, because the network has no link template",
     )
+  })
+
+  it('run while another process runs the feed - StoreError, because it passes by itself', async () => {
+    const under = createFeedCommand()
+    const server = await startFeedServer(makeTable(3))
+    await addKopje(under, server, '--merchant', 'Kopje')
+    const release = server.hold()
+    const first = run(under, 'run', 'kopje')
+    await vi.waitFor(() => expect(server.requests).toHaveLength(1))
+    await expect(run(under, 'run', 'kopje')).rejects.toMatchObject({
+      code: 'VITRINE_STORE_FAILED',
+      remedy: expect.stringContaining('try again'),
+    })
+    release()
+    await first
   })
 
   it('list --json - the state of each feed', async () => {
@@ -135,12 +150,7 @@ describe('catalog feeds add, run, list', () => {
 
   it('address that fails - the reason without the address, exit code 1, and the state', async () => {
     const under = createFeedCommand()
-    await addKopje(under, {
-      url: 'http://127.0.0.1:1',
-      requests: [],
-      authorizations: [],
-      serve: () => undefined,
-    })
+    await addKopje(under, { url: 'http://127.0.0.1:1' })
     await expect(run(under, 'run', 'kopje')).rejects.toMatchObject({
       code: 'VITRINE_FEED_FETCH_FAILED',
       message: 'http://127.0.0.1:1/… cannot be fetched (connection refused)',
@@ -237,12 +247,7 @@ describe('catalog feeds, invalid input', () => {
     ['unknown channel', ['set', 'kopje', '--channel', CHANNEL.replace('a', 'b')], 'no channel'],
   ])('%s - UsageError that says what is accepted', async (_what, args, message) => {
     const under = createFeedCommand()
-    await addKopje(under, {
-      url: 'https://feeds.example',
-      requests: [],
-      authorizations: [],
-      serve: () => undefined,
-    })
+    await addKopje(under, { url: 'https://feeds.example' })
     await expect(run(under, ...args)).rejects.toMatchObject({
       code: 'VITRINE_USAGE',
       message: expect.stringContaining(message),

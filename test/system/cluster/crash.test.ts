@@ -175,6 +175,20 @@ describe('crashing workers', () => {
   })
 })
 
+test('a worker that cannot listen - the server exits with 1 and with the reason of the worker', async () => {
+  const folder = makeFolder()
+  const failure = "Object.assign(new Error('listen'), { code: 'EADDRINUSE' })"
+  const code = `const { Server } = await import('node:net')
+    Server.prototype.listen = function () { setImmediate(() => this.emit('error', ${failure})); return this }`
+  const { NODE_OPTIONS } = createCrashingModule(folder, code)
+  const settings = makeSettings(folder, { NODE_OPTIONS, VITRINE_WORKERS: '2' })
+  const ended = await runBuilt(['serve'], settings)
+  expect(ended.err).toMatch(
+    /worker \d ended during its start: cannot listen on 127\.0\.0\.1, port \d+: the port is in use\. Stop the other .* \(VITRINE_WORKER_FAILED\)/,
+  )
+  expect(ended.code).toBe(1)
+})
+
 test('a worker that crashes during the first start - the server exits with 1 and a message', async () => {
   const folder = makeFolder()
   const { NODE_OPTIONS } = createCrashingModule(folder, 'process.exit(9)')

@@ -112,12 +112,15 @@ async function copySources(
     step.from !== null || isIncluded(relative(PACKAGE_FOLDER, path))
   for (const source of step.sources) {
     const path = join(from, source)
-    const isInTarget = step.target.endsWith('/') && !statSync(path).isDirectory()
-    const target = posix.resolve(folder, step.target, isInTarget ? basename(source) : '.')
+    const target = posix.resolve(folder, step.target, isFileIntoFolder(path, step) ? basename(source) : '.')
     if (!isVisible(path)) throw new Error(`.dockerignore excludes ${source}`)
     cpSync(path, join(root, target), { recursive: true, filter: isVisible, verbatimSymlinks: true })
     if (step.owner !== null) setOwner(path, join(root, target), step.owner)
   }
+}
+
+function isFileIntoFolder(path: string, { target }: Readonly<{ target: string }>): boolean {
+  return target.endsWith('/') && !statSync(path).isDirectory()
 }
 
 /** Set the owner, and like COPY the mode, of the copied folders. They are all that the Dockerfile copies with another owner. */

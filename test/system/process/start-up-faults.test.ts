@@ -31,6 +31,20 @@ const WITHOUT_LOW_PORTS = IS_ROOT
   ? ['unshare', '--net', 'setpriv', '--bounding-set', '-net_bind_service']
   : []
 
+/** Only root can remove the address of the loopback interface, in a new network. */
+const WITHOUT_LOOPBACK = IS_ROOT
+  ? [
+      [
+        'unshare',
+        '--net',
+        'sh',
+        '-c',
+        'ip link set lo up; ip address delete 127.0.0.1/8 dev lo; exec "$@"',
+        'sh',
+      ],
+    ]
+  : []
+
 /** The faults of the table in docs/operate/errors.md, by the text of their row; each can have several forms. */
 const FAULTS: Readonly<Record<string, (folder: string) => Promise<readonly Fault[]> | readonly Fault[]>> = {
   'The port is in use': async () => {
@@ -72,9 +86,15 @@ const FAULTS: Readonly<Record<string, (folder: string) => Promise<readonly Fault
       },
     ]
   },
-  "The embedded catalog's database cannot be opened": (folder) => {
+  'The embedded catalog cannot listen on 127.0.0.1, or open its database': (folder) => {
     symlinkSync(join(folder, 'unmounted'), join(folder, 'data'))
     return [
+      ...WITHOUT_LOOPBACK.map((wrapper) => ({
+        wrapper,
+        settings: { VITRINE_HOST: '0.0.0.0' },
+        message:
+          /the embedded catalog exited while starting: cannot listen on 127\.0\.0\.1, port 0: .*loopback/,
+      })),
       {
         settings: { VITRINE_CATALOG_DATABASE_URL: `sqlite:${folder}/data/catalog.db` },
         message: /"[^"]*\/data" is a link to "[^"]*\/unmounted", which does not exist\. Mount the volume/,
@@ -126,7 +146,7 @@ const FAULTS: Readonly<Record<string, (folder: string) => Promise<readonly Fault
         settings: { VITRINE_SUB_IDS_FILE: file },
         message: /VITRINE_SUB_IDS_FILE: the file is not UTF-8 text/,
       },
-      { settings: { VITRINE_SHOPS_FILE: folder }, message: /VITRINE_SHOPS_FILE: .*cannot be read: EISDIR/ },
+      { settings: { VITRINE_SHOPS_FILE: folder }, message: /VITRINE_SHOPS_FILE: .*it is a folder/ },
     ]
   },
   'The limit of open files is below 128, or Node may not compile templates': () => [
