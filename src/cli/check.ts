@@ -34,7 +34,7 @@ export async function runCheck(command: CommandContext): Promise<ExitCode> {
     'settings',
     isEmbedded ? 'embedded catalog service' : `catalog at ${new URL(address.url).origin}`,
   )
-  const subRules = openSubRules(report)
+  const subRules = (await report.attempt('sub-ids', async () => openSubRules(report))) ?? null
   await checkListener(command, report)
   const opened = await report.attempt('catalog service', () => openCatalog(command))
   if (opened !== undefined) {
@@ -50,7 +50,7 @@ export async function runCheck(command: CommandContext): Promise<ExitCode> {
   await checkWebhook(command, report)
   checkProxies(command, report)
   checkCertificates(report, { own: getOwnEnvironment(), withFile: readEnvironment() })
-  checkShops(command, report)
+  await report.attempt('shops', async () => checkShops(command, report))
   print(command, report.findings, report.findings.flatMap(formatFinding))
   return report.findings.every(({ isGood }) => isGood) ? 0 : 1
 }

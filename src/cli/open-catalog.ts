@@ -44,7 +44,7 @@ type OpenCatalogOptions = Readonly<{
   feeds: Readonly<{ onRun?: () => void }> | null
 }>
 
-/** @throws ConfigError when the key file is unusable; StoreError when the embedded database cannot be opened. */
+/** @throws ConfigError or FileError when the key file is unusable; StoreError when the embedded database cannot be opened. */
 export async function openCatalog(
   command: CommandContext,
   options: OpenCatalogOptions = { port: command.config.port, shouldAddSample: false, feeds: null },

@@ -296,11 +296,13 @@ describe('service, start and close', () => {
     await expect(requestValidated(fixture.url).get('/v0/channels')).rejects.toThrow('ECONNREFUSED')
   })
 
-  it('listen - address in use - UsageError', async () => {
+  it('listen - address in use - ListenError', async () => {
     const fixture = await startTestService()
     const port = Number(new URL(fixture.url).port)
     const second = await startTestService()
     await second.service.close()
-    await expect(second.service.listen('127.0.0.1', port)).rejects.toMatchObject({ code: 'VITRINE_USAGE' })
+    await expect(second.service.listen('127.0.0.1', port)).rejects.toMatchObject({
+      code: 'VITRINE_LISTEN_FAILED',
+    })
   })
 })

@@ -269,17 +269,19 @@ describe('check', () => {
     expect(subjects).toContain('catalog and key')
   })
 
-  it('missing key file - 78, with the message of every other command', async () => {
+  it('key file without a key - 78, with the message of every other command', async () => {
     const folder = makeFolder()
+    const file = join(folder, 'key')
+    writeFileSync(file, '\n')
     const settings = {
       ...(await startRemoteCatalog(folder)).settings,
       VITRINE_CATALOG_KEY: undefined,
-      VITRINE_CATALOG_KEY_FILE: join(folder, 'missing'),
+      VITRINE_CATALOG_KEY_FILE: file,
     }
     const expected = {
       code: 78,
       out: '',
-      err: 'vitrine: invalid settings:\n  VITRINE_CATALOG_KEY_FILE: the file cannot be read (VITRINE_CONFIG_INVALID)\n',
+      err: 'vitrine: invalid settings:\n  VITRINE_CATALOG_KEY_FILE: the file contains no valid key (VITRINE_CONFIG_INVALID)\n',
     }
     for (const args of [['check'], ['check', '--json'], ['sync']])
       expect(await runInProcess(args, settings)).toEqual(expected)

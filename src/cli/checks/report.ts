@@ -58,7 +58,7 @@ export class CheckReport {
       this.addProblem(
         subject,
         message,
-        findErrorRemedy(error, this.config, { setting }) ?? 'See docs/operate/errors.md.',
+        findErrorRemedy(error, this.config, { setting }) ?? error.remedy ?? 'See docs/operate/errors.md.',
       )
       return undefined
     }
