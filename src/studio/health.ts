@@ -111,7 +111,8 @@ function checkStore({ storeFailure, isStoreReadOnly }: HealthData): CheckResult 
   if (storeFailure !== null)
     return {
       value: `failed: ${storeFailure}`,
-      remedy: 'Boxes come from memory and, with SQLite, from the catalog. Run "vitrine check" to find the cause.',
+      remedy:
+        'Boxes come from memory and, with SQLite, from the catalog. Run "vitrine check" to find the cause.',
     }
   return { value: 'is readable and writable', remedy: null }
 }

@@ -393,10 +393,8 @@ describe('settings: empty texts, PORT, Kubernetes', () => {
     expect(JSON.stringify(parseConfig(environment))).toBe(JSON.stringify(parseConfig({})))
   })
 
-  it.each(['VITRINE_WEB_PORT', 'VITRINE_PORT_80', 'VITRINE_SERVICE', 'VITRINE_HOST_SERVICE'])(
-    '%s with another text - is unknown',
-    (name) => {
-      expect(findNames({ [name]: '80' })).toEqual([name])
-    },
-  )
+  const OTHER_TEXTS = ['VITRINE_WEB_PORT', 'VITRINE_PORT_80', 'VITRINE_SERVICE', 'VITRINE_HOST_SERVICE']
+  it.each(OTHER_TEXTS)('%s with another text - is unknown', (name) => {
+    expect(findNames({ [name]: '80' })).toEqual([name])
+  })
 })

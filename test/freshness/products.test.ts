@@ -392,10 +392,7 @@ test('no scheduled walks - the catalog is called without reading the copy state'
   const { findWalkPeriodMs, freshness } = parseConfig({ VITRINE_SYNC_CRON: 'off' }).config
   const rules = { config: freshness, findWalkPeriodMs, isCatalogEmbedded: true }
   const details = { ...rules, store: { getCopyState }, clock: sources.clock }
-  expect(await readCompleteness(details, { channelId: CHANNEL_ID, deadlineMs: NOON_MS })).toEqual({
-    walkedAtMs: undefined,
-    isEmpty: false,
-    hasMalformed: false,
-  })
+  const completeness = await readCompleteness(details, { channelId: CHANNEL_ID, deadlineMs: NOON_MS })
+  expect(completeness).toEqual({ walkedAtMs: undefined, isEmpty: false, hasMalformed: false })
   expect(getCopyState).not.toHaveBeenCalled()
 })

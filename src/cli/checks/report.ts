@@ -9,7 +9,7 @@ import {
   StoreNewerError,
   VitrineError,
 } from '../../errors.ts'
-import { getConnectionRemedy } from '../../outgoing/connection-failures.ts'
+import { findDescribedRemedy, getConnectionRemedy } from '../../outgoing/connection-failures.ts'
 import { describeStoreFailure } from '../../storage/store-failures.ts'
 
 /** A link without and with a sub-id; `after` is `null` when it stays unchanged. */
@@ -108,12 +108,7 @@ export function findErrorRemedy(
   config: Config,
   { setting = 'VITRINE_DATABASE_URL', isCatalogListed = false }: RemedyDetails = {},
 ): string | undefined {
-  if (error instanceof StoreNewerError)
-    return `Run the newer version, or name another database in ${setting}.`
-  if (error instanceof StoreError)
-    return error.remedy === null
-      ? getDatabaseRemedy(setting, config)
-      : `${error.remedy} ${isFile(setting, config) ? 'The path' : 'The address'} is set by ${setting}.`
+  if (error instanceof StoreError) return getStoreRemedy(error, config, setting)
   const isServerError = error instanceof CatalogStatusError && error.upstreamStatus >= SERVER_ERROR_STATUS
   if (isServerError && config.catalog.kind === 'remote') return CATALOG_SERVER_ERROR_REMEDY
   if (error instanceof CatalogUnreachableError)
@@ -121,20 +116,31 @@ export function findErrorRemedy(
   return findCodeRemedy(error.code, config, { isCatalogListed })
 }
 
+function getStoreRemedy(error: StoreError, config: Config, setting: DatabaseSetting): string {
+  if (error instanceof StoreNewerError)
+    return `Run the newer version, or name another database in ${setting}.`
+  if (error.remedy === null) return getDatabaseRemedy(setting, config)
+  return `${error.remedy} ${isFile(setting, config) ? 'The path' : 'The address'} is set by ${setting}.`
+}
+
 /** The catalog has listed its channels, so it is a catalog: a later response is not as the interface says. */
 const CONTRACT_REMEDY =
   'The catalog does not follow its interface here: report this to its operator. Until then the stored copy is shown.'
 
-/** Return the remedy when only the error code was stored. `isCatalogListed`: the catalog has listed its channels. */
+/** `isCatalogListed`: the catalog has listed its channels. `reason`: the message of the error. */
+type CodeDetails = Readonly<{ isCatalogListed?: boolean; reason?: string | null }>
+
+/** Return the remedy when only the error code, and perhaps the reason, was stored. */
 export function findCodeRemedy(
   code: string,
   config: Config,
-  { isCatalogListed = false }: Readonly<{ isCatalogListed?: boolean }> = {},
+  { isCatalogListed, reason }: CodeDetails = {},
 ): string | undefined {
   if (code === StoreError.code) return getDatabaseRemedy('VITRINE_DATABASE_URL', config)
-  if (code === CatalogInvalidError.code && isCatalogListed) return CONTRACT_REMEDY
+  if (code === CatalogInvalidError.code && isCatalogListed === true) return CONTRACT_REMEDY
   const isEmpty = code === CatalogStatusError.code && config.catalog.kind === 'embedded'
-  return isEmpty ? EMPTY_REMEDY : CALL_REMEDIES[code]
+  if (isEmpty) return EMPTY_REMEDY
+  return findDescribedRemedy(reason ?? '', 'VITRINE_CATALOG_URL') ?? CALL_REMEDIES[code]
 }
 
 function isFile(setting: DatabaseSetting, { database, catalogDatabase }: Config): boolean {

@@ -128,13 +128,14 @@ function findCopyProblem(
   }
   const malformed = describeMalformed(copy, offerCount)
   if (malformed !== null) return { message: `; ${malformed}`, remedy: MALFORMED_REMEDY }
-  const toRemedy = (code: string): string =>
-    findCodeRemedy(code, config, { isCatalogListed }) ?? 'See docs/operate/errors.md.'
+  const toRemedy = (code: string, reason: string | null): string =>
+    findCodeRemedy(code, config, { isCatalogListed, reason }) ?? 'See docs/operate/errors.md.'
   if (failure !== null) {
     const reason = describeWalkFailure(failure, copy.failureReason)
-    return { message: `; the last walk ${reason}`, remedy: toRemedy(failure) }
+    return { message: `; the last walk ${reason}`, remedy: toRemedy(failure, copy.failureReason) }
   }
-  if (retry !== null) return { message: `; ${describeRetry(retry)}`, remedy: toRemedy(retry.code) }
+  if (retry !== null)
+    return { message: `; ${describeRetry(retry)}`, remedy: toRemedy(retry.code, retry.reason) }
   if (!isFuture(copy.completedAtMs ?? 0, nowMs)) return null
   return { message: '', remedy: 'A running server walks it again by itself; otherwise run "vitrine sync".' }
 }

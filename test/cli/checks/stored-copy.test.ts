@@ -1,8 +1,28 @@
 import { expect, test } from 'vitest'
-import { CheckReport, findFrameOriginHint } from '../../../src/cli/checks/report.ts'
+import { CheckReport, type Finding, findFrameOriginHint } from '../../../src/cli/checks/report.ts'
 import { checkChannels } from '../../../src/cli/checks/stored-copy.ts'
 import { parseConfig } from '../../../src/config/config.ts'
+import type { CopyState } from '../../../src/storage/store.ts'
 import { OBSERVED_DAYS, WALKED_COPY } from '../../helpers/studio-view.ts'
+
+const CHANNEL = { id: 'a', name: 'A', kind: 'website', url: 'https://a.example' } as const
+
+/** Check a channel with this copy. The catalog responds, unless `catalogChannels` is `undefined`. */
+async function checkCopy(
+  state: Partial<CopyState>,
+  { offerCount = 0, catalogChannels }: { offerCount?: number; catalogChannels: [typeof CHANNEL] | undefined },
+): Promise<Finding | undefined> {
+  const report = new CheckReport(parseConfig({}).config)
+  const store = {
+    getCopyState: () => Promise.resolve({ ...WALKED_COPY, ...state }),
+    countOffers: () => Promise.resolve(offerCount),
+    countObservedDays: () => Promise.resolve(OBSERVED_DAYS),
+  }
+  const nowMs = WALKED_COPY.completedAtMs ?? 0
+  const storedList = { asOfMs: nowMs, heldSinceMs: null, channels: [CHANNEL], gone: [] }
+  await checkChannels(report, { catalogChannels, storedList, store, nowMs })
+  return report.findings[0]
+}
 
 /** The problem of a channel whose last walk dropped `drops`; `null`: no problem. */
 async function runChannelCheck(
@@ -10,18 +30,37 @@ async function runChannelCheck(
   offerCount: number,
   productCount = 80,
 ): Promise<string | null> {
-  const report = new CheckReport(parseConfig({}).config)
-  const channel = { id: 'a', name: 'A', kind: 'website', url: 'https://a.example' } as const
-  const store = {
-    getCopyState: () => Promise.resolve({ ...WALKED_COPY, productCount, drops }),
-    countOffers: () => Promise.resolve(offerCount),
-    countObservedDays: () => Promise.resolve(OBSERVED_DAYS),
-  }
-  const nowMs = WALKED_COPY.completedAtMs ?? 0
-  await checkChannels(report, { catalogChannels: [channel], storedList: undefined, store, nowMs })
-  const [finding] = report.findings
+  const finding = await checkCopy({ productCount, drops }, { offerCount, catalogChannels: [CHANNEL] })
   return finding?.isGood === false ? finding.message : null
 }
+
+const UNSORTED = { code: 'VITRINE_CATALOG_INVALID', reason: 'the page is not sorted' }
+const EXPIRED = {
+  code: 'VITRINE_CATALOG_UNREACHABLE',
+  reason: 'the connection failed: the certificate has expired (CERT_HAS_EXPIRED)',
+}
+
+test.each([
+  ['catalog that responds', UNSORTED, [CHANNEL], 'does not follow its interface'],
+  ['catalog that does not respond', UNSORTED, undefined, 'is not a product catalog'],
+  ['expired certificate', EXPIRED, undefined, 'Renew the certificate'],
+] as const)(
+  'failed walk, %s - the reason with a remedy that fits',
+  async (_case, { code, reason }, channels, remedy) => {
+    const catalogChannels: [typeof CHANNEL] | undefined = channels && [...channels]
+    const failed = await checkCopy({ failure: code, failureReason: reason }, { catalogChannels })
+    expect(failed).toMatchObject({ isGood: false, remedy: expect.stringContaining(remedy) as string })
+    expect(failed?.message).toContain(`; the last walk failed: ${reason} (${code})`)
+    const retried = await checkCopy({ isRunning: true, retry: { code, reason } }, { catalogChannels })
+    expect(retried).toMatchObject({ isGood: false, remedy: expect.stringContaining(remedy) as string })
+    expect(retried?.message).toContain(`; the running walk retries a call that failed: ${reason} (${code})`)
+  },
+)
+
+test('failed walk of an earlier version - its code, and the remedy of the code', async () => {
+  const failed = await checkCopy({ failure: 'VITRINE_CATALOG_STATUS' }, { catalogChannels: [CHANNEL] })
+  expect(failed?.message).toContain('; the last walk failed with VITRINE_CATALOG_STATUS')
+})
 
 test.each([
   [
