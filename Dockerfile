@@ -61,7 +61,7 @@ ENV NODE_ENV=production \
 EXPOSE 3000
 
 HEALTHCHECK --interval=10s --timeout=3s --start-period=30s --retries=3 \
-  CMD ["node", "-e", "fetch('http://127.0.0.1:' + (process.env.VITRINE_PORT || process.env.PORT || 3000) + '/healthz').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
+  CMD ["node", "-e", "fetch('http://127.0.0.1:' + (process.env.VITRINE_PORT || process.env.PORT || '3000').trim() + '/healthz').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
 
 # Node is process 1 and receives the signals: SIGTERM stops it within 10 s, SIGHUP reads the key file again.
 ENTRYPOINT ["node", "/app/dist/main.js"]

@@ -159,7 +159,7 @@ async function gatherInputs(
     }
   } catch (error) {
     if (!(error instanceof CatalogError)) throw error
-    return { ...stored, catalog: await describeCallFailure(command, context, error) }
+    return { ...stored, catalog: await describeCallFailure(command, context, { error, isListed }) }
   } finally {
     await client.close()
   }
@@ -168,10 +168,10 @@ async function gatherInputs(
 async function describeCallFailure(
   { config, clock }: CommandContext,
   { callPolicy }: ContextWithCatalog,
-  error: CatalogError,
+  { error, isListed }: Readonly<{ error: CatalogError; isListed: boolean }>,
 ): Promise<CatalogLookupResult> {
   if (!(error instanceof CatalogCallBlockedError)) {
-    const remedy = findErrorRemedy(error, config, { isCatalogListed: true }) ?? null
+    const remedy = findErrorRemedy(error, config, { isCatalogListed: isListed }) ?? null
     return { kind: 'failed', text: `gave no usable response: ${error.message} (${error.code})`, remedy }
   }
   const { quota, keyRefusedUntilMs, breaker } = await callPolicy.readState()

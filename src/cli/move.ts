@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs'
+import { basename } from 'node:path'
 import type { Kysely } from 'kysely'
 import { CATALOG_MIGRATIONS, USAGE_MIGRATIONS } from '../catalog-service/store/migrations.ts'
 import { MOVED_CATALOG_TABLES, MOVED_USAGE_TABLES } from '../catalog-service/store/moved-tables.ts'
@@ -17,12 +18,13 @@ import {
   type MovedRows,
   type MovedTable,
   checkTarget,
+  describeCleanup,
   moveTables,
   verifyTables,
 } from '../database/move-tables.ts'
 import { findPostgresFailure } from '../database/postgres-failure.ts'
 import { retryConflicts } from '../database/transaction.ts'
-import { MoveError, StoreError, UsageError } from '../errors.ts'
+import { MoveError, StoreError, UsageError, VitrineError } from '../errors.ts'
 import { pluralize } from '../lib/plural.ts'
 import { openCopyDatabase } from '../storage/copy-database.ts'
 import { COPY_MIGRATIONS } from '../storage/migrations/sqlite.ts'
@@ -39,6 +41,9 @@ const DATABASES = {
 
 type DatabaseName = keyof typeof DATABASES
 
+/** Whether the databases are open and checked. */
+type Progress = { hasBegun: boolean }
+
 type PlannedMove = Readonly<{ name: DatabaseName; path: string; target: PostgresAddress }>
 
 type OpenMove = Move &
@@ -54,14 +59,15 @@ export async function runMove(context: CommandContext, options: MoveOptions): Pr
   const { moves: planned, notes } = planMoves(context, options)
   for (const note of notes) io.err(note)
   const opened: OpenMove[] = []
+  const progress = { hasBegun: false }
   try {
     for (const plan of planned) opened.push(await openMove(context, plan))
-    const results = await moveAll(context, opened)
-    for (const { sources } of opened) assertUnchanged(sources)
+    const results = await moveAll(context, opened, progress)
+    for (const move of opened) assertUnchanged(move)
     const lines = opened.flatMap((move, index) => describeMove(move, results[index] ?? []))
     print(context, { databases: opened.map((move, index) => toJson(move, results[index] ?? [])) }, lines)
   } catch (error) {
-    throw toMoveError(error)
+    throw toMoveError(error, progress)
   } finally {
     io.drawProgress('')
     for (const move of opened) await move.close()
@@ -73,7 +79,7 @@ function planMoves({ config }: CommandContext, { from, catalogFrom }: MoveOption
   const notes: string[] = []
   const plan = (name: DatabaseName, target: DatabaseAddress, file: string | undefined): void => {
     const { what, setting, option } = DATABASES[name]
-    const path = toPath(file ?? SETTINGS[setting].defaultText, option)
+    const path = file === undefined ? findDefaultPath(setting, target) : toPath(file, option)
     const isThere = existsSync(path)
     if (file !== undefined && !isThere) throw new UsageError(`there is no file "${path}"`)
     if (target.kind === 'postgres' && isThere) moves.push({ name, path, target })
@@ -90,6 +96,17 @@ function planMoves({ config }: CommandContext, { from, catalogFrom }: MoveOption
     )
   if (moves.length === 0) throw new UsageError(`there is nothing to move. ${notes.join(' ')}`)
   return { moves, notes }
+}
+
+/** Return the file of a setting that is not moved, else the default one, also if this is its folder, as in the image. */
+function findDefaultPath(
+  setting: (typeof DATABASES)[DatabaseName]['setting'],
+  target: DatabaseAddress,
+): string {
+  if (target.kind === 'sqlite') return target.path
+  const path = toPath(SETTINGS[setting].defaultText, setting)
+  const name = basename(path)
+  return !existsSync(path) && existsSync(name) ? name : path
 }
 
 /** Accept what is in a setting, and a path. */
@@ -175,9 +192,11 @@ async function closeAll(sources: readonly MoveSource[], close: () => Promise<voi
 async function moveAll(
   { io }: CommandContext,
   moves: readonly Move[],
+  progress: Progress,
 ): Promise<readonly (readonly MovedRows[])[]> {
   const plans = []
   for (const move of moves) plans.push({ move, isEmpty: await checkTarget(move) })
+  progress.hasBegun = true
   let count = 0
   const onBatch = (rows: number): void => {
     count += rows
@@ -194,11 +213,11 @@ async function moveAll(
   return results
 }
 
-function assertUnchanged(sources: readonly MoveSource[]): void {
+function assertUnchanged({ sources, schema }: OpenMove): void {
   const changed = sources.find((source) => source.endSnapshot())
   if (changed !== undefined)
     throw new MoveError(
-      `a server wrote to ${changed.path} during the move, and that is missing in PostgreSQL. Stop the server, remove what was moved ("drop schema vitrine_copy, vitrine_catalog cascade"), and repeat the move`,
+      `a server wrote to ${changed.path} during the move, and that is missing in PostgreSQL. Stop the server, ${describeCleanup(schema)}, and repeat the move`,
     )
 }
 
@@ -228,12 +247,11 @@ function toJson({ name, sources, label }: OpenMove, rows: readonly MovedRows[]) 
   return { database: name, from: sources[0]?.path, to: label, tables }
 }
 
-function toMoveError(error: unknown): unknown {
-  const isStoreError = error instanceof StoreError && error.remedy === null
-  const failure = findPostgresFailure(error) ?? (isStoreError ? error : undefined)
-  return failure === undefined
-    ? error
-    : new MoveError(`${failure.message}. Run the command again: it goes on where it stopped`, {
-        cause: error,
-      })
+/** If it has not begun, repeating the command does not help: the databases could not be opened. */
+function toMoveError(error: unknown, { hasBegun }: Progress): unknown {
+  if (error instanceof VitrineError && error.remedy !== null) return error
+  const failure = findPostgresFailure(error) ?? (error instanceof StoreError ? error : undefined)
+  if (failure === undefined) return error
+  const advice = hasBegun ? '. Run the command again: it goes on where it stopped' : ''
+  return new MoveError(`${failure.message}${advice}`, { cause: error })
 }

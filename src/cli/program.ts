@@ -29,7 +29,6 @@ export async function runCommandLine(
     async (...args) => {
       const command = args.at(-1) as Command
       const { config, secrets } = parseConfig(readEnvironment())
-      checkProcessLimits()
       const logger = createLogger({ level: config.logLevel })
       const isJson = command.optsWithGlobals<{ json?: boolean }>().json === true
       code = (await work({ config, secrets, logger, clock: systemClock, io, isJson }, ...args)) ?? 0
@@ -74,7 +73,13 @@ function createProgram(run: Runner, io: CommandIo, init: InitAction): Command {
   program
     .command('serve')
     .description('run the widget server')
-    .action(run(async (context) => (await import('./serve.ts')).runServe(context)))
+    .action(
+      run(async (context) => {
+        // Before modules are loaded, which too few open files make impossible.
+        checkProcessLimits()
+        return (await import('./serve.ts')).runServe(context)
+      }),
+    )
   program
     .command('sync')
     .description('walk the catalog now')

@@ -1,5 +1,5 @@
 import { ConfigError } from '../errors.ts'
-import { isInQuotes } from './parsers.ts'
+import { IN_QUOTES, isInQuotes } from './parsers.ts'
 import { parseProxies } from './proxies.ts'
 import { Secret, type Secrets, type WebhookSecrets } from './secrets.ts'
 import { SETTINGS, type Setting, type SettingName } from './settings.ts'
@@ -41,7 +41,7 @@ export function parseConfig(environment: Environment): Readonly<{ config: Config
       .filter((name) => name !== PORT_NAME && !isSettingName(name))
       .map((name) => `${name}: unknown setting; see docs/operate/configuration.md`),
     ...findMisspelledNames(environment, rawValues).map(
-      (name) => `${name}: written with other letters or separators, so it would be ignored; write ${name}`,
+      ([name, meantName]) => `${meantName}: written as ${JSON.stringify(name)}, which would be ignored`,
     ),
   ]
   problems.push(...[...rawValues].flatMap(([name, text]) => findTextProblems(name, text)))
@@ -81,22 +81,29 @@ function isSettingName(name: string): boolean {
 
 /** Find problems that do not depend on the parser of the setting. */
 function findTextProblems(name: string, text: string): string[] {
-  if (isInQuotes(text))
-    return [`${name}: the value is in quotes, which "docker --env-file", Kubernetes and CI keep; remove them`]
+  if (isInQuotes(text)) return [`${name}: ${IN_QUOTES}`]
   return text === '' && FEED_SECRET_NAME.test(name) ? [`${name}: expected text`] : []
 }
 
 /** Find settings that are set only under another spelling, such as `vitrine_port`, or with an invisible character. */
-function findMisspelledNames(environment: Environment, rawValues: ReadonlyMap<string, string>): string[] {
+function findMisspelledNames(
+  environment: Environment,
+  rawValues: ReadonlyMap<string, string>,
+): (readonly [name: string, meantName: string])[] {
   return Object.entries(environment).flatMap(([name, text]) => {
-    const meantName =
-      name
-        .toUpperCase()
-        .match(/[A-Z0-9]+/g)
-        ?.join('_') ?? ''
-    const isIgnored = !name.startsWith('VITRINE_') && isSet(text) && !rawValues.has(meantName)
-    return isIgnored && isSettingName(meantName) ? [meantName] : []
+    const meantName = findMeantSetting(name)
+    const isIgnored = !name.startsWith('VITRINE_') && isSet(text)
+    return isIgnored && meantName !== undefined && !rawValues.has(meantName)
+      ? [[name, meantName] as const]
+      : []
   })
+}
+
+/** Find the setting that a name is meant as, in other letters, separators or with invisible characters. */
+export function findMeantSetting(name: string): string | undefined {
+  const words = name.toUpperCase().match(/[A-Z0-9]+/g) ?? []
+  const meantName = words.join('_')
+  return Object.hasOwn(SETTINGS, meantName) ? meantName : undefined
 }
 
 function collectRawValues(environment: Environment): Map<string, string> {

@@ -107,12 +107,16 @@ function splitAddress(text: string): Readonly<{ url: URL; parts: AddressParts | 
   if (start === undefined) return 'the host is missing'
   const problem = findAuthorityProblem(authority)
   if (problem !== undefined) return problem
-  // The part before it can belong to a password that contains "/" or "?".
-  if (rest.includes('@')) return `"@" is in the wrong place; ${ENCODING_ADVICE}`
+  if (hasTornPassword(start, rest)) return `"@" is in the wrong place; ${ENCODING_ADVICE}`
   // In an address for libpq, "+" is no space.
   const url = parseUrl(`${start}host${rest.replaceAll('+', '%2B')}`)
   if (url === undefined) return HOST_PROBLEM
   return url.hash === '' ? { url, parts: decodeParts(url, authority) } : '"#" must be percent-encoded'
+}
+
+/** Whether an "@" after the host ends a password that contains "/" or "?". In a parameter, it is one of its characters. */
+function hasTornPassword(start: string, rest: string): boolean {
+  return rest.includes('@') && (!start.includes('@') || /^[^?]*@/.test(rest))
 }
 
 function findAuthorityProblem(authority: string): string | undefined {

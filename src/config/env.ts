@@ -3,15 +3,18 @@ import { dirname, join } from 'node:path'
 import { parseEnv } from 'node:util'
 import { ConfigError } from '../errors.ts'
 import { PACKAGE_FOLDER } from '../lib/paths.ts'
-import type { Environment } from './config.ts'
+import { type Environment, findMeantSetting } from './config.ts'
 import { readSettingsFile } from './settings-file.ts'
 
 /** A comment, or a line with the lines that its quoted value continues on. */
 const ENTRY = /^[ \t]*#.*$|^[^\n=]*(?:=[ \t]*(?:"[^"]*"|'[^']*'|`[^`]*`))?.*$/gm
 
-/** A name that was meant as a setting, also after words such as `set`, in other letters, or with an invisible character. */
-const MEANT_AS_SETTING = /^\W*(?:\w+\W+)?vitrine[\W_]/i
-const SETTING = /^[ \t]*(?:export[ \t]+)?VITRINE_[A-Z0-9_]*[ \t]*=/
+/** Where a name begins that may be meant as a setting, also after words such as `set` or `declare -x`. */
+const MEANT_AS_SETTING = /(?<!\w)vitrine[\W_][^]*/i
+const SETTING = /^[ \t]*VITRINE_[A-Z0-9_]*[ \t]*=/
+const COMMENT = /^\s*(?:#|;|\/\/)/
+/** Node knows only one space after it. */
+const EXPORT = /^[ \t]*export[ \t]+/
 
 /**
  * Read the environment, which takes precedence, and one `.env` file: that of the current folder, or if there is none, the one
@@ -56,15 +59,28 @@ function parseEnvText(text: string, place: string): Environment {
   const problems: string[] = []
   const entries: string[] = []
   let line = 1
-  for (const [entry] of text.replace(/\r\n?/g, '\n').matchAll(ENTRY)) {
-    const [name = ''] = entry.split('=', 1)
-    if (MEANT_AS_SETTING.test(name) && !name.trimStart().startsWith('#') && !SETTING.test(entry))
+  for (const [rawEntry] of text.replace(/\r\n?/g, '\n').matchAll(ENTRY)) {
+    const entry = rawEntry.replace(EXPORT, '')
+    if (isLostSetting(entry))
       problems.push(`.env ${place}, line ${line}: write the setting as VITRINE_NAME=value`)
     else if (entry.includes('=')) entries.push(entry)
     line += entry.split('\n').length
   }
   if (problems.length > 0) throw new ConfigError(problems)
   return parseEnv(entries.join('\n'))
+}
+
+/** Whether an entry is meant as a setting, but Node would drop it or take another name. */
+function isLostSetting(entry: string): boolean {
+  if (COMMENT.test(entry) || SETTING.test(entry)) return false
+  const [name = ''] = entry.split('=', 1)
+  const words = MEANT_AS_SETTING.exec(name)?.[0].match(/[a-z0-9]+/gi) ?? []
+  const meantName = words
+    .map((_word, index) => findMeantSetting(words.slice(0, index + 1).join('_')))
+    .find((found) => found !== undefined)
+  // A name alone, as for Docker: the value comes from the environment.
+  const isPassedThrough = entry.trim() === meantName && process.env[meantName] !== undefined
+  return meantName !== undefined && !isPassedThrough
 }
 
 function isSearchable(folder: string): boolean {

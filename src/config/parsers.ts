@@ -16,8 +16,11 @@ export type ValueParser<T> = Readonly<{
 
 /** Whether a value begins and ends with the same quote: a shell or `.env` parser would have removed both. */
 export function isInQuotes(text: string): boolean {
-  return /^(["'`])[^]*\1$/.test(text)
+  return /^(["'`])(?:(?!\1)[^])*\1$/.test(text)
 }
+
+export const IN_QUOTES =
+  'the value is in quotes, which "docker --env-file", Kubernetes and CI keep; remove them'
 
 function createParser<T>(expects: string, parse: (text: string) => T | undefined): ValueParser<T> {
   return { expects, parse }
@@ -44,7 +47,7 @@ export const listenHost: ValueParser<string> = {
 
 function findHostProblem(text: string): string | undefined {
   if (isIP(text) === 0) return HOST_PROBLEMS.find(([pattern]) => pattern.test(text))?.[1]
-  return /^fe[89ab].:[^%]*$/i.test(text)
+  return /^fe[89ab][0-9a-f]:[^%]*$/i.test(text)
     ? 'write the network interface after the address, for example fe80::1%eth0'
     : undefined
 }

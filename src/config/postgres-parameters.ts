@@ -51,7 +51,7 @@ const isPrintable: Check = (text) => /^[\x20-\x7e]+$/.test(text)
 
 /** Validators of the supported parameters: those of libpq, and `…_ms`, `pool_size`, `ssl` and `uselibpqcompat`. */
 const CHECKS: Readonly<Record<string, Check>> = {
-  host: (text) => /^(?:\/.*|[^\s/,]+)$/.test(text),
+  host: (text) => /^(?:\/.*|[^\s/,:]+|[\da-f:.]+)$/i.test(text),
   port: toCheck(wholeNumber(1, MAX_PORT)),
   user: isFileName,
   password: () => true,

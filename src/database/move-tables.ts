@@ -51,6 +51,11 @@ const INVALID_VALUE = /^2[23]/
 /** Rows that are fetched at once to compare them. */
 const FETCHED_ROWS = 1_000
 
+/** Say how to empty a schema, as a clause. */
+export function describeCleanup(schema: string): string {
+  return `empty it with "drop schema if exists ${schema} cascade" (a user who may not create schemas needs it again: "create schema ${schema} authorization USER")`
+}
+
 /**
  * Check that the target has nothing but rows of the source, from an earlier run. Return whether it is empty.
  * @throws MoveError when it has other rows.
@@ -61,7 +66,7 @@ export async function checkTarget(move: Move): Promise<boolean> {
     const { hasOther } = await compareTable(move, table)
     if (hasOther)
       throw new MoveError(
-        `the database ${move.label} has other rows in ${move.schema}.${table.name} than the SQLite file, because a server has used it or the file has changed; nothing was changed. Choose an empty database, or remove what it has with "drop schema ${move.schema} cascade"`,
+        `the database ${move.label} has other rows in ${move.schema}.${table.name} than the SQLite file, because a server has used it or the file has changed; nothing was changed. Choose an empty database, or ${describeCleanup(move.schema)}`,
       )
   }
   return false
@@ -97,7 +102,7 @@ export async function verifyTables(move: Move, moved: readonly MovedRows[]): Pro
     const { count, hasOther } = await compareTable(move, move.tables[index] as BoundTable)
     if (hasOther || count !== total)
       throw new MoveError(
-        `after the move, ${move.label} has ${count} rows in ${move.schema}.${table} where the SQLite file has ${total}, or rows with other values, so another process writes to it. Stop it, run "drop schema ${move.schema} cascade", and repeat the move`,
+        `after the move, ${move.label} has ${count} rows in ${move.schema}.${table} where the SQLite file has ${total}, or rows with other values, so another process writes to it. Stop it, ${describeCleanup(move.schema)}, and repeat the move`,
       )
   }
 }

@@ -14,7 +14,6 @@ import {
 import { SECOND_MS } from '../clock.ts'
 import type { PostgresAddress } from '../config/database-address.ts'
 import { StoreError } from '../errors.ts'
-import { NOT_UTF8, decodeTextFile } from '../lib/text-file.ts'
 import { BoundClient } from './channel-binding.ts'
 import { toPostgresFailure } from './postgres-failure.ts'
 
@@ -138,16 +137,13 @@ function readFileAs(
   path: string | null,
 ): Readonly<Record<string, string>> {
   if (path === null) return {}
-  let bytes: Buffer
   try {
-    bytes = readFileSync(path)
+    // The file may have comments in any encoding. A byte order mark would hide its first line.
+    return { [option]: readFileSync(path, 'latin1').replace(/^\u00ef\u00bb\u00bf/, '') }
   } catch (error) {
     const remedy = `Let the server's user read that file, or correct ${parameter}.`
     throw new StoreError(`Cannot read the file that ${parameter} names`, { cause: error, remedy })
   }
-  const text = decodeTextFile(bytes)
-  if (text === undefined) throw new StoreError(`The file that ${parameter} names is ${NOT_UTF8}`)
-  return { [option]: text }
 }
 
 function toKyselyPool(pool: Pool, options: PostgresOptions): PostgresPool {

@@ -118,7 +118,8 @@ export class ProductSource {
 
   /** Return what a walk dropped because its entry is malformed, without offers; `null`: no shop sells the product. */
   async #findMalformed({ channelId, gtin, deadlineMs }: ProductRequest): Promise<Product | null> {
-    const read = this.#details.store.findMalformedEntry(channelId, gtin)
+    const { store, onStoreFailure } = this.#details
+    const read = store.findMalformedEntry(channelId, gtin).catch(onStoreFailure)
     const problem = await tryReadBeforeDeadline(this.#details, deadlineMs, read)
     return problem === undefined ? null : { gtin, title: '', brand: null, images: [], offers: [], problem }
   }

@@ -56,10 +56,11 @@ export async function listen(server: Server, host: string, port: number): Promis
 
 function toListenError(cause: unknown, host: string, port: number): ListenError | ConfigError {
   const code = (cause as NodeJS.ErrnoException).code ?? 'unknown reason'
-  if (code === 'EACCES')
-    return new ConfigError([
-      `VITRINE_PORT: this user may not listen on port ${port}; choose a port from 1024 on, or grant CAP_NET_BIND_SERVICE`,
-    ])
+  if (code === 'EACCES') {
+    const advice =
+      port < 1_024 ? 'choose a port from 1024 on, or grant CAP_NET_BIND_SERVICE' : 'choose another port'
+    return new ConfigError([`VITRINE_PORT: this user may not listen on port ${port}; ${advice}`])
+  }
   if (code === 'EAFNOSUPPORT')
     return new ConfigError([
       `VITRINE_HOST: this machine cannot listen on ${host}, because IPv6 is off; write an IPv4 address`,

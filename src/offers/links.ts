@@ -24,12 +24,14 @@ export function isUsableLink(address: string): boolean {
   return isPlainUrl(address) || findWebUrl(address) !== undefined
 }
 
+const SPACE = 0x20
+
 /** Scheme and host of an absolute http(s) address, and the rest. */
 const ADDRESS_PARTS = /^(https?:\/\/[^/?#\\]+)(.*)$/is
 
 /**
- * Return the link with the characters that a URL must percent-encode encoded as a browser does (URL Standard: spaces, quotes,
- * angle brackets, backslashes); all other bytes stay. `undefined` when it is not usable.
+ * Return the link with the characters that a URL must percent-encode encoded as a browser does (URL Standard: spaces, quotes, angle
+ * brackets), and what this server refuses besides (backslashes, backticks). All other bytes stay. `undefined`: not usable.
  */
 export function toUsableLink(address: string): string | undefined {
   if (isUsableLink(address)) return address
@@ -44,10 +46,18 @@ export function toUsableImage(address: string, ownOrigin: string): string | unde
   return encoded !== undefined && isUsableImage(encoded, ownOrigin) ? encoded : undefined
 }
 
+/** Remove spaces and control characters at both ends. A loop, because a regular expression would be quadratic. */
+function trimControls(address: string): string {
+  let [start, end] = [0, address.length]
+  while (start < end && address.charCodeAt(start) <= SPACE) start += 1
+  while (end > start && address.charCodeAt(end - 1) <= SPACE) end -= 1
+  return address.slice(start, end)
+}
+
 /** `undefined` when it is not an absolute http(s) address, or too long. Scheme and host are never changed. */
 function encodeLikeBrowser(address: string): string | undefined {
   if (address.length > MAX_LINK_CHARACTERS) return undefined
-  const [, origin, rest] = ADDRESS_PARTS.exec(address.trim()) ?? []
+  const [, origin, rest] = ADDRESS_PARTS.exec(trimControls(address)) ?? []
   if (origin === undefined || rest === undefined) return undefined
   const queryAt = rest.search(/[?#]/)
   const path = (queryAt === -1 ? rest : rest.slice(0, queryAt)).replaceAll('\\', '/')

@@ -13,6 +13,7 @@ import {
   CatalogInvalidError,
   CatalogStatusError,
   CatalogTooLargeError,
+  StoreError,
   VitrineError,
   WalkError,
   WalkHeldError,
@@ -287,7 +288,6 @@ class LeasedWalk {
   /** Make a call when the quota allows it. Retry transient failures. */
   async #call<T>(position: WalkPosition, call: () => Promise<T>): Promise<T> {
     await this.#waitForQuota(position)
-    const { store, channel } = this.#walk
     let isRetry = false
     const result = await retryCall(
       this.#walk,
@@ -297,11 +297,20 @@ class LeasedWalk {
       },
       ({ code, message }) => {
         isRetry = true
-        return store.recordRetry(channel.id, { code, reason: message })
+        return this.#recordRetry({ code, reason: message })
       },
     )
-    if (isRetry) await store.recordRetry(channel.id, null)
+    if (isRetry) await this.#recordRetry(null)
     return result
+  }
+
+  /** Tell "check". A database that fails here ends the walk only if it still fails when a page is written. */
+  async #recordRetry(failure: WalkFailure | null): Promise<void> {
+    try {
+      await this.#walk.store.recordRetry(this.#walk.channel.id, failure)
+    } catch (error) {
+      if (!(error instanceof StoreError)) throw error
+    }
   }
 
   /** Wait until the quota allows the next page. @throws WalkError when the walk is stopped */

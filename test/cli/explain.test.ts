@@ -211,6 +211,15 @@ describe('explain', () => {
     expect(out).not.toMatch(/(?!\n)\p{Cc}/u)
   })
 
+  it('server that is no catalog, and never was one - the remedy is the address', async () => {
+    const { catalog, settings } = await startRemoteCatalog(makeFolder())
+    catalog.fault = { pathPattern: /./, respond: (_request, response) => sendJson(response, 200, 'x') }
+    const { code, out } = await runInProcess(['explain', CHANNEL_ID, GTIN], settings)
+    expect(code).toBe(1)
+    expect(out).toContain('The server at this address is not a product catalog.')
+    expect(out).not.toContain('does not follow its interface')
+  })
+
   it('unknown channel - lists the known ones', async () => {
     const { settings } = await startRemoteCatalog(makeFolder())
     const { code, out } = await runInProcess(['explain', FOREIGN, GTIN], settings)

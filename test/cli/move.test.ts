@@ -90,7 +90,7 @@ it('a catalog that is set to SQLite - a note says that it is not moved', async (
   const folder = makeFolder()
   const settings = makeSettings(folder)
   expect(await runInProcess(['catalog', 'organizations', 'add', 'Team'], settings)).toMatchObject({ code: 0 })
-  const { code, err } = await runInProcess(['move', '--catalog-from', join(folder, 'catalog.db')], {
+  const { code, err } = await runInProcess(['move'], {
     ...settings,
     VITRINE_DATABASE_URL: POSTGRES,
   })

@@ -246,13 +246,14 @@ describe('settings: several problems', () => {
   it.each(['vitrine_port', 'Vitrine-Port', '\u00a0VITRINE_PORT', '\ufeffvitrine.port'])(
     'name %j, which means VITRINE_PORT - a problem, unless VITRINE_PORT is set, too',
     (name) => {
-      expect(findNames({ [name]: '80' })).toEqual(['VITRINE_PORT'])
+      const problem = `VITRINE_PORT: written as ${JSON.stringify(name)}, which would be ignored`
+      expect(findProblems({ [name]: '80' })).toEqual([problem])
       expect(findNames({ [name]: '' })).toEqual([])
       expect(findNames({ [name]: '80', VITRINE_PORT: '80' })).toEqual([])
     },
   )
 
-  it.each(['vitrine_host_name', 'XVITRINE_PORT', 'PATH', 'NODE_ENV', 'toString'])(
+  it.each(['vitrine_host_name', 'vitrine_feed_dir', 'XVITRINE_PORT', 'PATH', 'toString'])(
     'other name %s - is ignored',
     (name) => {
       expect(findProblems({ [name]: 'anything' })).toEqual([])
@@ -274,7 +275,7 @@ describe('settings: quotes and white space around a value', () => {
   })
 
   it('one quote, quotes inside, typographic quotes - are part of the value', () => {
-    for (const text of ['"', 'Ad: "x"', '“Ad”'])
+    for (const text of ['"', 'Ad: "x"', '“Ad”', '"Quote" and "other"'])
       expect(parseConfig({ VITRINE_DISCLOSURE: text }).config.disclosure).toEqual({ kind: 'text', text })
     const { secrets } = parseConfig({ VITRINE_ADMIN_PASSWORD: `"it's` })
     expect(secrets.adminPassword?.reveal()).toBe(`"it's`)

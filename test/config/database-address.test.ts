@@ -110,6 +110,7 @@ describe('server address', () => {
     ['options=-c%20work_mem%3D8MB', { options: '-c work_mem=8MB' }],
     ['options=endpoint%3Dep-cool-1', { options: 'endpoint=ep-cool-1' }],
     ['application_name=My%20shop', { applicationName: 'My shop' }],
+    ['application_name=a@b', { applicationName: 'a@b' }],
     ['fallback_application_name=shop', { applicationName: 'shop' }],
     ['fallback_application_name=shop&application_name=own', { applicationName: 'own' }],
     ['keepalives=0', { isKeptAlive: false }],

@@ -88,6 +88,8 @@ describe('environment', () => {
     '$env:VITRINE_LOCALE="de"',
     '- VITRINE_LOCALE=de',
     '"VITRINE_LOCALE"=de',
+    'declare -x VITRINE_LOCALE="de"',
+    'export VITRINE_LOCALE: de',
   ])('line %j - ConfigError with its number and without its text', (line) => {
     const text = `# settings\nFOO="two\nlines"\n\n${line}\nVITRINE_CURRENCY=EUR\n`
     const problem = '.env in the current folder, line 5: write the setting as VITRINE_NAME=value'
@@ -109,11 +111,25 @@ describe('environment', () => {
       'NOTE="first',
       'VITRINE_LOCALE: fr"',
       'MY_VITRINE_URL=https://w.example',
+      'MY_VITRINE_LOCALE=fr',
+      '; VITRINE_LOCALE=fr',
+      '// VITRINE_LOCALE=fr',
+      'vitrine_tag=1.2',
+      'traefik.vitrine_x=1',
+      '-----BEGIN VITRINE-----',
+      'VITRINE_ADMIN_PASSWORD',
+      'export\tVITRINE_SYNC_CRON=off',
+      'export  VITRINE_LOG_LEVEL=warn',
       '',
       "VITRINE_DISCLOSURE='Ad: # 1'",
     ]
+    // A name alone is passed through from the environment, as by Docker.
+    vi.stubEnv('VITRINE_ADMIN_PASSWORD', 'secret')
     for (const end of ['\n', '\r\n', '\r'])
       expect(readEnvironment(...makeFolders(lines.join(end), null))).toMatchObject({
+        VITRINE_ADMIN_PASSWORD: 'secret',
+        VITRINE_SYNC_CRON: 'off',
+        VITRINE_LOG_LEVEL: 'warn',
         VITRINE_LOCALE: 'de',
         VITRINE_CURRENCY: 'EUR',
         VITRINE_DISCLOSURE: 'Ad: # 1',

@@ -99,6 +99,8 @@ const ENCODED: readonly [address: string, expected: string | undefined][] = [
   ],
   [' https://shop.example/x\n', 'https://shop.example/x'],
   ['https://shop.example/a\tb\r\nc', 'https://shop.example/abc'],
+  ['\u0000https://shop.example/x \u0000', 'https://shop.example/x'],
+  ['\ufeffhttps://shop.example/x', undefined],
   ['https://shop.example/\u00a0x', 'https://shop.example/%C2%A0x'],
   ['https://shop.example/"<x>`', 'https://shop.example/%22%3Cx%3E%60'],
   ['https://shop.example/a\\b?c\\d', 'https://shop.example/a/b?c%5Cd'],

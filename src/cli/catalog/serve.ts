@@ -8,6 +8,7 @@ import { createLeaseOwner } from '../../database/lease-owner.ts'
 import { StoreError } from '../../errors.ts'
 import { isLoopback } from '../../http/client-address.ts'
 import { type CommandContext, type Runner, addExamples, print } from '../command.ts'
+import { checkProcessLimits } from '../process-limits.ts'
 import { toStoreError } from './store.ts'
 
 export function addServe(catalog: Command, run: Runner): void {
@@ -22,6 +23,7 @@ export function addServe(catalog: Command, run: Runner): void {
 
 /** Serve until the process is stopped. @throws ListenError or ConfigError when the server cannot listen on the address. */
 async function runCatalogServe(context: CommandContext): Promise<void> {
+  checkProcessLimits()
   const { clock, config, io, logger } = context
   const { adminPassword } = context.secrets
   const { createCatalogService } = await import('../../catalog-service/service.ts')

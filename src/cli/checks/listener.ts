@@ -1,6 +1,6 @@
 import { get } from 'node:http'
 import { SECOND_MS } from '../../clock.ts'
-import { ListenError } from '../../errors.ts'
+import { ConfigError, ListenError } from '../../errors.ts'
 import { PROXY_NOT_TRUSTED } from '../../http/admin-auth.ts'
 import { SERVER_NAME, listenHttp } from '../../http/server.ts'
 import type { CommandContext } from '../command.ts'
@@ -28,6 +28,8 @@ export async function checkListener({ config, clock }: CommandContext, report: C
   } catch (error) {
     if (error instanceof ListenError)
       report.addProblem('listener', `${error.message} (${error.code})`, error.remedy)
+    else if (error instanceof ConfigError)
+      report.addProblem('listener', error.problems.join('; '), 'Correct this setting.')
     else throw error
   }
 }

@@ -185,6 +185,27 @@ type Refusal = readonly [
   message: string,
 ]
 
+describe('database that cannot be opened', () => {
+  it('user without rights - the reason and the remedy, and no advice to repeat', async () => {
+    const target = await makeTarget()
+    const role = `mover_${process.pid}`
+    await runOn(target, `create role ${role} login password 'abc'`)
+    onTestFinished(async () => void (await runOn(target, `drop role ${role}`)))
+    const url = new URL(target.url)
+    Object.assign(url, { username: role, password: 'abc' })
+    for (const [change, message] of [
+      [{}, 'As an administrator of the database, run "create schema vitrine_copy authorization USER"'],
+      [{ pathname: '/missing' }, 'the database does not exist'],
+    ] as const) {
+      const address = Object.assign(new URL(url), change).href
+      const { code, out, err } = await runMove(getSource(), toPostgresSettings(getSource(), address))
+      expect([code, out]).toEqual([1, ''])
+      expect(err).toContain(message)
+      expect(err).not.toContain('Run the command again')
+    }
+  })
+})
+
 const ADD_NEWER = `insert into kysely_migration values ('9999-later', '2030-01-01')`
 const REMOVE_LAST = 'delete from kysely_migration where name = (select max(name) from kysely_migration)'
 
@@ -196,7 +217,7 @@ const REFUSED: readonly Refusal[] = [
       await seedSampleData(store, 'http://127.0.0.1:3000')
       await store.close()
     },
-    'remove what it has with "drop schema vitrine_catalog cascade"',
+    'empty it with "drop schema if exists vitrine_catalog cascade"',
   ],
   [
     'another catalog in the target',

@@ -122,7 +122,10 @@ const FAULTS: Readonly<Record<string, (folder: string) => Promise<readonly Fault
     })),
   'A setting is unknown, misspelled, malformed or in quotes': (folder) => [
     { settings: { VITRINE_PROT: '80' }, message: /VITRINE_PROT: unknown setting/ },
-    { settings: { vitrine_locale: 'de' }, message: /VITRINE_LOCALE: written with other letters/ },
+    {
+      settings: { vitrine_locale: 'de' },
+      message: /VITRINE_LOCALE: written as "vitrine_locale", which would be ignored/,
+    },
     { settings: { VITRINE_PORT: 'x' }, message: /VITRINE_PORT: expected a whole number/ },
     { settings: { VITRINE_ADMIN_PASSWORD: '"p4ss"' }, message: /VITRINE_ADMIN_PASSWORD: .*in quotes/ },
     {
@@ -168,7 +171,7 @@ function inFolder(folder: string, prepare: () => void): readonly string[] {
   return ['env', '-C', folder]
 }
 
-type Ended = Readonly<{ code: number | null; err: string }>
+type Ended = Readonly<{ code: number | null; out: string; err: string }>
 
 function start(folder: string, { settings = {}, args = ['serve'], wrapper = [] }: Fault): Promise<Ended> {
   const [program = '', ...programArgs] = [
@@ -181,8 +184,8 @@ function start(folder: string, { settings = {}, args = ['serve'], wrapper = [] }
   const env = Object.fromEntries(Object.entries(environment).map(([name, text]) => [name, String(text)]))
   const options = { env, timeout: KILL_TIMEOUT_MS, killSignal: 'SIGKILL' } as const
   return new Promise((resolve) => {
-    const child = execFile(program, programArgs, options, (_error, _out, err) =>
-      resolve({ code: child.exitCode, err }),
+    const child = execFile(program, programArgs, options, (_error, out, err) =>
+      resolve({ code: child.exitCode, out, err }),
     )
   })
 }
@@ -212,6 +215,24 @@ describe('faults at the start, as documented', () => {
       })
     }
     await Promise.all(((await FAULTS[name]?.(folder)) ?? []).map(check))
+  })
+
+  test('port that this user may not listen on - check reports it and goes on', async () => {
+    const settings = { ...NO_CATALOG, VITRINE_CATALOG_KEY: 'k', VITRINE_PORT: '1', VITRINE_HOST: '0.0.0.0' }
+    const args = ['check', '--json']
+    const { code, out } = await start(makeFolder(), {
+      settings,
+      args,
+      wrapper: WITHOUT_LOW_PORTS,
+      message: /^/,
+    })
+    expect(code).toBe(1)
+    const findings = JSON.parse(out) as { subject: string; isGood: boolean; message: string }[]
+    expect(findings.find(({ subject }) => subject === 'listener')).toMatchObject({
+      isGood: false,
+      message: expect.stringContaining('this user may not listen on port 1'),
+    })
+    expect(findings.map(({ subject }) => subject)).toContain('stored copy')
   })
 
   test('codes other than 1 - are those after which systemd does not restart', () => {
