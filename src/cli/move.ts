@@ -195,7 +195,7 @@ async function moveAll(
   progress: Progress,
 ): Promise<readonly (readonly MovedRows[])[]> {
   const plans = []
-  for (const move of moves) plans.push({ move, isEmpty: await checkTarget(move) })
+  for (const move of moves) plans.push({ move, replaced: await checkTarget(move) })
   progress.hasBegun = true
   let count = 0
   const onBatch = (rows: number): void => {
@@ -207,7 +207,7 @@ async function moveAll(
       )
   }
   const results = []
-  for (const { move, isEmpty } of plans) results.push(await moveTables(move, { isEmpty, onBatch }))
+  for (const { move, replaced } of plans) results.push(await moveTables(move, { replaced, onBatch }))
   io.drawProgress('comparing …')
   for (const [index, { move }] of plans.entries()) await verifyTables(move, results[index] ?? [])
   return results

@@ -12,6 +12,8 @@ const ENTRY = /^[ \t]*#.*$|^[^\n=]*(?:=[ \t]*(?:"[^"]*"|'[^']*'|`[^`]*`))?.*$/gm
 /** Where a name begins that may be meant as a setting, also after words such as `set` or `declare -x`. */
 const MEANT_AS_SETTING = /(?<!\w)vitrine[\W_][^]*/i
 const SETTING = /^[ \t]*VITRINE_[A-Z0-9_]*[ \t]*=/
+/** A value without quotes that has a "#" after another character than a space: Node drops the rest. */
+const CUT_OFF = /^[ \t]*VITRINE_[A-Z0-9_]*[ \t]*=[ \t]*(?!["'`])[^\n#]*[^\s#=]#/
 const COMMENT = /^\s*(?:#|;|\/\/)/
 /** Node knows only one space after it. */
 const EXPORT = /^[ \t]*export[ \t]+/
@@ -63,6 +65,8 @@ function parseEnvText(text: string, place: string): Environment {
     const entry = rawEntry.replace(EXPORT, '')
     if (isLostSetting(entry))
       problems.push(`.env ${place}, line ${line}: write the setting as VITRINE_NAME=value`)
+    else if (CUT_OFF.test(entry))
+      problems.push(`.env ${place}, line ${line}: put the value in quotes, because "#" begins a comment`)
     else if (entry.includes('=')) entries.push(entry)
     line += entry.split('\n').length
   }

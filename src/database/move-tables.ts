@@ -14,7 +14,7 @@ export type MovedTable = Readonly<{
   targetOrder?: string
   /** The database generates the column `id`. */
   hasGeneratedId?: true
-  /** Migrations add rows to the table. They are replaced while all other tables are empty. */
+  /** Migrations or `vitrine check` add rows to the table of an unused database. Other rows than the source's are replaced. */
   isReplaced?: true
 }>
 
@@ -57,35 +57,34 @@ export function describeCleanup(schema: string): string {
 }
 
 /**
- * Check that the target has nothing but rows of the source, from an earlier run. Return whether it is empty.
+ * Check that the target has nothing but rows of the source, from an earlier run. Return the names of tables to replace.
  * @throws MoveError when it has other rows.
  */
-export async function checkTarget(move: Move): Promise<boolean> {
-  if (await isEmpty(move)) return true
+export async function checkTarget(move: Move): Promise<ReadonlySet<string>> {
+  const replaced = new Set<string>()
   for (const table of move.tables) {
     const { hasOther } = await compareTable(move, table)
-    if (hasOther)
+    if (hasOther && table.isReplaced === true) replaced.add(table.name)
+    else if (hasOther)
       throw new MoveError(
         `the database ${move.label} has other rows in ${move.schema}.${table.name} than the SQLite file, because a server has used it or the file has changed; nothing was changed. Choose an empty database, or ${describeCleanup(move.schema)}`,
       )
   }
-  return false
+  return replaced
 }
 
 /** Copy the rows that are missing. `onBatch` gets the rows of each batch, and throws to stop the move. */
 export async function moveTables(
   move: Move,
-  { isEmpty: isTargetEmpty, onBatch }: Readonly<{ isEmpty: boolean; onBatch(rows: number): void }>,
+  { replaced, onBatch }: Readonly<{ replaced: ReadonlySet<string>; onBatch(rows: number): void }>,
 ): Promise<readonly MovedRows[]> {
   const result: MovedRows[] = []
   for (const table of move.tables) {
     let [moved, total] = [0, 0]
+    if (replaced.has(table.name))
+      await move.write((transaction) => sql`delete from ${sql.table(table.name)}`.execute(transaction))
     for (const rows of readBatches(table)) {
-      moved += await move.write(async (transaction) => {
-        if (table.isReplaced === true && isTargetEmpty && total === 0)
-          await sql`delete from ${sql.table(table.name)}`.execute(transaction)
-        return insertRows(transaction, table.name, rows)
-      })
+      moved += await move.write((transaction) => insertRows(transaction, table.name, rows))
       total += rows.length
       onBatch(rows.length)
     }
@@ -105,14 +104,6 @@ export async function verifyTables(move: Move, moved: readonly MovedRows[]): Pro
         `after the move, ${move.label} has ${count} rows in ${move.schema}.${table} where the SQLite file has ${total}, or rows with other values, so another process writes to it. Stop it, ${describeCleanup(move.schema)}, and repeat the move`,
       )
   }
-}
-
-async function isEmpty({ reader, tables }: Move): Promise<boolean> {
-  for (const { name, isReplaced } of tables) {
-    const { rows } = await sql`select 1 from ${sql.table(name)} limit 1`.execute(reader)
-    if (rows.length > 0 && isReplaced !== true) return false
-  }
-  return true
 }
 
 /**

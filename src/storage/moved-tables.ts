@@ -36,8 +36,8 @@ export const MOVED_COPY_TABLES: readonly MovedTable[] = [
     key: ['catalog'],
     select: `select catalog, failures, next_attempt_ms, delivered_at_ms, failure, failed_at_ms from event_deliveries`,
   },
-  { name: 'quotas', key: ['catalog'] },
-  { name: 'quota_days', key: ['catalog', 'day'] },
+  { name: 'quotas', key: ['catalog'], isReplaced: true },
+  { name: 'quota_days', key: ['catalog', 'day'], isReplaced: true },
 ]
 
 const WALKED = 'the first walk reads it from the catalog'

@@ -99,6 +99,17 @@ describe('environment', () => {
       )
   })
 
+  it.each(['VITRINE_ADMIN_PASSWORD=abc#def', 'export VITRINE_FEED_KEY = a b#c'])(
+    'line %j - ConfigError: Node would cut the value off',
+    (line) => {
+      const problem =
+        '.env in the current folder, line 2: put the value in quotes, because "#" begins a comment'
+      expect(() => readEnvironment(...makeFolders(`A=b#c\n${line}`, null))).toThrow(
+        expect.objectContaining({ problems: [problem] }),
+      )
+    },
+  )
+
   it('lines of other programs, comments, line ends of old systems - no setting is lost', () => {
     const lines = [
       'no setting',
@@ -121,7 +132,8 @@ describe('environment', () => {
       'export\tVITRINE_SYNC_CRON=off',
       'export  VITRINE_LOG_LEVEL=warn',
       '',
-      "VITRINE_DISCLOSURE='Ad: # 1'",
+      "VITRINE_DISCLOSURE='Ad: #1#2'",
+      'VITRINE_SHOPS_FILE=a # b#c',
     ]
     // A name alone is passed through from the environment, as by Docker.
     vi.stubEnv('VITRINE_ADMIN_PASSWORD', 'secret')
@@ -132,7 +144,8 @@ describe('environment', () => {
         VITRINE_LOG_LEVEL: 'warn',
         VITRINE_LOCALE: 'de',
         VITRINE_CURRENCY: 'EUR',
-        VITRINE_DISCLOSURE: 'Ad: # 1',
+        VITRINE_DISCLOSURE: 'Ad: #1#2',
+        VITRINE_SHOPS_FILE: 'a',
         COMPOSE_PROJECT_NAME: 'vitrine',
         NOTE: 'first\nVITRINE_LOCALE: fr',
       })

@@ -126,7 +126,7 @@ describeWithProgram('openssl', 'TLS', () => {
     ['legacy', 'sslmode=require&channel_binding=require', 'channel_binding=require demands'],
     ['owner', 'sslmode=require&channel_binding=require', 'channel_binding=require demands'],
     ['bound', 'sslmode=disable', 'requires encryption (sslmode)'],
-    ['bound', 'sslrootcert=system', 'self-signed certificate'],
+    ['bound', 'sslrootcert=system', 'does not trust the authority of the certificate'],
     ['localhost', 'sslmode=require&sslcert=/no.crt&sslkey=FOLDER/own.key', 'file that sslcert names'],
     ['localhost', 'sslmode=require&sslcert=FOLDER/own.crt&sslkey=/no.key', 'file that sslkey names'],
   ])('%s, %s - is rejected with the reason', async (user, parameters, reason) => {
