@@ -1,4 +1,5 @@
 import { parseUrl } from '../lib/urls.ts'
+import { IN_QUOTES, isInQuotes } from './parsers.ts'
 import { type Proxies, Secret, redactInLog } from './secrets.ts'
 
 /** The same as plain text for another thread of this process. It can contain passwords. */
@@ -12,12 +13,16 @@ export function parseProxies(
   environment: Readonly<Record<string, string | undefined>>,
   problems: string[],
 ): Proxies {
-  const find = (name: string) =>
-    [name.toLowerCase(), name]
-      .map((spelling) => ({ name: spelling, text: environment[spelling]?.trim() ?? '' }))
-      .find(({ text }) => text !== '')
+  const find = (variable: string) => {
+    const spellings = [variable.toLowerCase(), variable]
+    const name = spellings.find((spelling) => environment[spelling]?.trim()) ?? variable
+    const text = environment[name]?.trim() ?? ''
+    if (!isInQuotes(text)) return { name, text }
+    problems.push(`${name}: ${IN_QUOTES}`)
+    return { name, text: '' }
+  }
   const parse = (variable: string): Secret | null => {
-    const { name, text } = find(variable) ?? { name: variable, text: '' }
+    const { name, text } = find(variable)
     if (text === '') return null
     const result = parseProxy(text)
     if (result instanceof Secret) return result
@@ -27,7 +32,7 @@ export function parseProxies(
   return Object.freeze({
     http: parse('HTTP_PROXY'),
     https: parse('HTTPS_PROXY'),
-    noProxy: find('NO_PROXY')?.text ?? '',
+    noProxy: find('NO_PROXY').text,
   })
 }
 

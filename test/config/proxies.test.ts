@@ -33,7 +33,10 @@ describe('variables of proxies', () => {
     ['HTTPS_PROXY', 'http://a.example/proxy.pac', 'expected the address of an HTTP proxy'],
     ['HTTPS_PROXY', 'http://u:hidden#word@a.example:3128', 'with user and password percent-encoded'],
     ['HTTPS_PROXY', 'http://u:hidden%word@a.example:3128', 'must be written as %25'],
-    ['HTTPS_PROXY', '"http://a.example:3128"', 'expected the address of an HTTP proxy'],
+    ['HTTPS_PROXY', '"http://a.example:3128"', 'the value is in quotes'],
+    ['http_proxy', '""', 'the value is in quotes'],
+    ['NO_PROXY', ' "a.example,10.0.0.0/8" ', 'the value is in quotes'],
+    ['no_proxy', "'a.example'", 'the value is in quotes'],
   ])('%s=%s - is named without its value', (name, value, message) => {
     const fail = (): unknown => parseConfig({ [name]: value })
     expect(fail).toThrow(ConfigError)
