@@ -2,9 +2,12 @@ import { BlockList, isIP } from 'node:net'
 import { domainToASCII } from 'node:url'
 import type { Proxies } from '../config/secrets.ts'
 
+/** Systems connect to 0.0.0.0 and :: on this machine, too. */
 const LOOPBACK = new BlockList()
 LOOPBACK.addSubnet('127.0.0.0', 8)
 LOOPBACK.addAddress('::1', 'ipv6')
+LOOPBACK.addAddress('0.0.0.0')
+LOOPBACK.addAddress('::', 'ipv6')
 
 /** Return the proxy for a target; `undefined` when the connection is direct. This machine is never called through a proxy. */
 export function findProxy({ http, https, noProxy }: Proxies, target: URL): URL | undefined {
@@ -16,10 +19,11 @@ export function findProxy({ http, https, noProxy }: Proxies, target: URL): URL |
 type Target = Readonly<{ host: string; port: string }>
 
 function isDirect(noProxy: string, { hostname, port, protocol }: URL): boolean {
-  const host = hostname.replace(/^\[(.*)\]$/, '$1').replace(/\.$/, '')
+  const host = hostname.replace(/^\[(.*)\]$/, '$1').replace(/\.+$/, '')
   if (host === 'localhost' || host.endsWith('.localhost') || isInList(LOOPBACK, host)) return true
   const target = { host, port: port === '' ? (protocol === 'https:' ? '443' : '80') : port }
-  return noProxy.split(/[\s,]+/).some((entry) => entry !== '' && matches(entry.toLowerCase(), target))
+  const entries = noProxy.toLowerCase().split(/[\s,]+/)
+  return entries.some((entry) => entry !== '' && matches(entry.replace(/^\[(.*)\]\//, '$1/'), target))
 }
 
 /** `entry`: `*`, a name (which includes its subdomains), an address or a network; the first three also with a port. */
@@ -34,7 +38,7 @@ function matches(entry: string, { host, port }: Target): boolean {
 function matchesHost(pattern: string, host: string): boolean {
   const [address = '', prefixBits] = pattern.split('/')
   if (isIP(address) !== 0) return isInNetwork(host, address, prefixBits)
-  const name = domainToASCII(pattern.replace(/^\*?\./, '').replace(/\.$/, ''))
+  const name = domainToASCII(pattern.replace(/^\*?\.?/, '').replace(/\.+$/, ''))
   return name !== '' && (host === name || host.endsWith(`.${name}`))
 }
 

@@ -33,6 +33,10 @@ describe('NO_PROXY', () => {
     ['[2001:4860:4860::8888]', 'http://[2001:4860:4860::8888]/'],
     ['[2001:4860:4860::8888]:8080', 'http://[2001:4860:4860::8888]:8080/'],
     ['fd00::/8', 'http://[fd12::1]/'],
+    ['[fd00::]/8', 'http://[fd12::1]/'],
+    ['*shop.example', 'http://shop.example/'],
+    ['*shop.example', 'http://feeds.shop.example/'],
+    ['shop.example', 'http://shop.example../'],
   ])('%j - %s is direct', (noProxy, url) => {
     expect(isProxied(url, noProxy)).toBe(false)
   })
@@ -52,6 +56,8 @@ describe('NO_PROXY', () => {
     ['10.0.0.0/x', 'http://10.0.0.7/'],
     ['fd00::/8', 'http://[2001:4860:4860::8888]/'],
     ['[2001:4860:4860::8888]:8080', 'http://[2001:4860:4860::8888]/'],
+    ['*shop.example', 'http://myshop.example/'],
+    ['[fd00::]/129', 'http://[fd12::1]/'],
     ['.', 'http://shop.example/'],
   ])('%j - %s uses the proxy', (noProxy, url) => {
     expect(isProxied(url, noProxy)).toBe(true)
@@ -64,6 +70,8 @@ it.each([
   'https://127.0.0.1/',
   'http://127.9.9.9/',
   'http://[::1]/',
+  'http://0.0.0.0/',
+  'http://[::]/',
 ])('this machine, %s - is direct', (url) => {
   expect(isProxied(url, '')).toBe(false)
 })
