@@ -1,7 +1,11 @@
 import { type Clock, SECOND_MS } from '../clock.ts'
 import type { Proxies, WebhookSecrets } from '../config/secrets.ts'
 import { tryWithTimeout } from '../lib/with-timeout.ts'
-import { describeConnectionFailure, findConnectionCode } from '../outgoing/connection-failures.ts'
+import {
+  describeConnectionFailure,
+  findConnectionCode,
+  isServerTimeout,
+} from '../outgoing/connection-failures.ts'
 import { createDispatcher } from '../outgoing/dispatcher.ts'
 import { type EventMessage, signBody } from './event-body.ts'
 
@@ -71,6 +75,6 @@ export function createEventSender(
 /** The message of an error can have the address. */
 function describeFailure(error: unknown): string {
   const code = findConnectionCode(error)
-  if (code?.endsWith('_TIMEOUT')) return TIMED_OUT
+  if (isServerTimeout(code)) return TIMED_OUT
   return describeConnectionFailure(code) ?? 'unreachable'
 }

@@ -13,15 +13,17 @@ const SCHEME_REMEDY = 'Check http or https, and the port, in SETTING.'
 
 const REACH_REMEDY = 'Check SETTING, that the server runs, and that this machine can reach it.'
 
+const UNKNOWN_AUTHORITY: Meaning = {
+  codes:
+    /^(?:UNABLE_TO_(?:VERIFY_LEAF_SIGNATURE|GET_ISSUER_CERT(?:_LOCALLY)?)|(?:DEPTH_ZERO_)?SELF_SIGNED_CERT.*|CERT_UNTRUSTED)$/,
+  reason: 'this machine does not trust the authority of the certificate',
+  remedy:
+    'Set NODE_EXTRA_CA_CERTS to a PEM file with the certificate of the authority, and restart. If the authority is a public one, the server does not send its intermediate certificate.',
+}
+
 /** The first match applies. */
 const MEANINGS: readonly Meaning[] = [
-  {
-    codes:
-      /^(?:UNABLE_TO_(?:VERIFY_LEAF_SIGNATURE|GET_ISSUER_CERT(?:_LOCALLY)?)|(?:DEPTH_ZERO_)?SELF_SIGNED_CERT.*|CERT_UNTRUSTED)$/,
-    reason: 'this machine does not trust the authority of the certificate',
-    remedy:
-      'Set NODE_EXTRA_CA_CERTS to a PEM file with the certificate of the authority, and restart. If the authority is a public one, the server does not send its intermediate certificate.',
-  },
+  UNKNOWN_AUTHORITY,
   { codes: /^CERT_HAS_EXPIRED$/, reason: 'the certificate has expired', remedy: CLOCK_REMEDY },
   { codes: /^CERT_NOT_YET_VALID$/, reason: 'the certificate is not valid yet', remedy: CLOCK_REMEDY },
   {
@@ -87,16 +89,22 @@ const MEANINGS: readonly Meaning[] = [
 
 const PROXY_REMEDY = 'Check HTTPS_PROXY and HTTP_PROXY, and that the proxy runs; or add the host to NO_PROXY.'
 
+/** Code of a failed connection to a proxy. The others have the status of its response. */
+const PROXY_CONNECTION_CODE = /^PROXY_(?!STATUS_)/
+
 function findMeaning(code: string): Pick<Meaning, 'reason' | 'remedy'> | undefined {
-  const meaning = MEANINGS.find(({ codes }) => codes.test(code))
-  if (meaning !== undefined || !code.startsWith('PROXY_')) return meaning
-  const reason = findMeaning(code.slice('PROXY_'.length))?.reason ?? 'no usable response'
-  return { reason: `the proxy failed: ${reason}`, remedy: PROXY_REMEDY }
+  const ownCode = code.replace(PROXY_CONNECTION_CODE, '')
+  const meaning = MEANINGS.find(({ codes }) => codes.test(ownCode))
+  if (ownCode === code) return meaning
+  const reason = `the proxy failed: ${meaning?.reason ?? 'no usable response'}`
+  return { reason, remedy: meaning === UNKNOWN_AUTHORITY ? meaning.remedy : PROXY_REMEDY }
 }
 
 /** Return the code of a connection's error, which contains nothing of the address or the response. */
 export function findConnectionCode(error: unknown): string | undefined {
-  const code = (error as { code?: unknown } | null)?.code
+  const { code, name } = (error ?? {}) as { code?: unknown; name?: unknown }
+  // undici's parser has no code for each of its errors.
+  if (code === undefined && name === 'HTTPParserError') return 'HPE_INVALID'
   return typeof code === 'string' && /^[A-Z_0-9]{1,80}$/.test(code) ? code : undefined
 }
 
@@ -125,7 +133,12 @@ export function findDescribedRemedy(text: string, setting: string): string | und
     : getConnectionRemedy(code, setting)
 }
 
+/** Whether a server, not the proxy, exceeded a timeout of undici. */
+export function isServerTimeout(code: string | undefined): boolean {
+  return code !== undefined && /^UND_ERR_(?:CONNECT|HEADERS|BODY)_TIMEOUT$/.test(code)
+}
+
 /** Whether the certificate is from an authority that this machine does not know. */
 export function isUnknownAuthority(code: string | undefined): boolean {
-  return code !== undefined && MEANINGS[0]?.codes.test(code) === true
+  return code !== undefined && UNKNOWN_AUTHORITY.codes.test(code.replace(PROXY_CONNECTION_CODE, ''))
 }

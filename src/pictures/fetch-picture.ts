@@ -4,6 +4,7 @@ import { PictureError } from '../errors.ts'
 import { createPublicLookup } from '../lib/public-hosts.ts'
 import { parseUrl } from '../lib/urls.ts'
 import { failAfter } from '../lib/with-timeout.ts'
+import { findConnectionCode, isServerTimeout } from '../outgoing/connection-failures.ts'
 import { createDispatcher } from '../outgoing/dispatcher.ts'
 import { type PictureNetwork, isFetchableAddress } from './picture-network.ts'
 import type { Proxies } from '../config/secrets.ts'
@@ -168,11 +169,9 @@ function toValidator(header: string | string[] | undefined): string | null {
   return text !== undefined && /^[\x20-\x7e]{1,500}$/.test(text) ? text : null
 }
 
-const TIMEOUT_CODE = /^UND_ERR_(?:CONNECT|HEADERS|BODY)_TIMEOUT$/
-
 function toPictureError(error: unknown): PictureError {
   if (error instanceof PictureError) return error
-  const code = (error as { code?: unknown } | null)?.code
-  const isTimeout = typeof code === 'string' && TIMEOUT_CODE.test(code)
-  return new PictureError(isTimeout ? 'timeout' : 'unreachable', { cause: error })
+  return new PictureError(isServerTimeout(findConnectionCode(error)) ? 'timeout' : 'unreachable', {
+    cause: error,
+  })
 }

@@ -15,7 +15,7 @@ import { type Clock, DAY_MS, MINUTE_MS, SECOND_MS, isWithin } from '../clock.ts'
 import { PictureError, UnavailableError } from '../errors.ts'
 import { createFairQueue } from '../lib/fair-queue.ts'
 import { createSingleFlight } from '../lib/single-flight.ts'
-import { describeConnectionFailure } from '../outgoing/connection-failures.ts'
+import { describeConnectionFailure, findConnectionCode } from '../outgoing/connection-failures.ts'
 import { parseUrl } from '../lib/urls.ts'
 import { failAfter } from '../lib/with-timeout.ts'
 import { LogRateLimiter } from '../observability/log-rate-limiter.ts'
@@ -381,7 +381,7 @@ class PictureService {
     const leftOut = this.#logLimiter.tryAcquire()
     if (leftOut === undefined) return
     const host = address === undefined ? undefined : toHost(address)
-    const { code } = ((error as Error).cause ?? error) as NodeJS.ErrnoException
+    const code = findConnectionCode((error as Error).cause ?? error)
     const bug = failure === undefined ? { err: error } : undefined
     logger[level](
       {

@@ -1,12 +1,14 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
-import type { AddressInfo, Server } from 'node:net'
+import { type AddressInfo, type Server, createServer as createTcpServer } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import {
   describeConnectionFailure,
   findConnectionCode,
   getConnectionRemedy,
+  isServerTimeout,
+  isUnknownAuthority,
 } from '../../src/outgoing/connection-failures.ts'
 import { createOriginDispatcher } from '../../src/outgoing/dispatcher.ts'
 import { makeCertificate } from '../helpers/certificate.ts'
@@ -66,6 +68,16 @@ describe('real failures', () => {
       /\((?:ENOTFOUND|EAI_AGAIN)\)\. Check the .*name server/,
     )
   })
+
+  it('server that does not speak HTTP - has its reason and remedy', async () => {
+    const server = createTcpServer((socket) => {
+      socket.on('error', () => {})
+      socket.once('data', () => socket.write('no HTTP at all\r\n\r\n'))
+    })
+    expect(await fail(`http://127.0.0.1:${await listen(server)}`)).toMatch(
+      /does not respond with HTTP \(HPE_\w+\)\. Check http or https, and the port, in VITRINE_CATALOG_URL/,
+    )
+  })
 })
 
 it.each([
@@ -82,8 +94,35 @@ it.each([
   ['UND_ERR_HEADERS_TIMEOUT', 'sent nothing in time', 'SOME_URL'],
   ['PROXY_CERT_HAS_EXPIRED', 'the proxy failed: the certificate has expired', 'HTTPS_PROXY'],
   ['PROXY_UND_ERR_SOCKET', 'the proxy failed: the connection was closed', 'HTTPS_PROXY'],
+  [
+    'PROXY_UND_ERR_CONNECT_TIMEOUT',
+    'the proxy failed: the host does not accept the connection in time',
+    'HTTPS_PROXY',
+  ],
+  ['PROXY_UND_ERR_HEADERS_TIMEOUT', 'the proxy failed: the server sent nothing in time', 'HTTPS_PROXY'],
+  ['PROXY_SELF_SIGNED_CERT_IN_CHAIN', 'the proxy failed: this machine does not trust', 'NODE_EXTRA_CA_CERTS'],
+  ['PROXY_FAILED', 'the proxy failed: no usable response', 'HTTPS_PROXY'],
+  ['PROXY_STATUS_407', 'the proxy demands', 'percent-encoded'],
   ['EUNHEARDOF', 'EUNHEARDOF', 'SOME_URL'],
 ])('%s - %s', (code, reason, remedy) => {
   expect(describeConnectionFailure(code)).toContain(reason)
   expect(getConnectionRemedy(code, 'SOME_URL')).toContain(remedy)
+})
+
+it.each([
+  ['UND_ERR_CONNECT_TIMEOUT', true],
+  ['UND_ERR_BODY_TIMEOUT', true],
+  ['PROXY_UND_ERR_CONNECT_TIMEOUT', false],
+  [undefined, false],
+])('%s - timeout of the server: %s', (code, expected) => {
+  expect(isServerTimeout(code)).toBe(expected)
+})
+
+it.each([
+  ['SELF_SIGNED_CERT_IN_CHAIN', true],
+  ['PROXY_SELF_SIGNED_CERT_IN_CHAIN', true],
+  ['PROXY_CERT_HAS_EXPIRED', false],
+  [undefined, false],
+])('%s - unknown authority: %s', (code, expected) => {
+  expect(isUnknownAuthority(code)).toBe(expected)
 })
