@@ -4,7 +4,7 @@ import { Client, buildConnector } from 'undici'
 import { SECOND_MS, systemClock } from '../clock.ts'
 import { VitrineError } from '../errors.ts'
 import { findProxy } from './find-proxy.ts'
-import type { Proxies } from '../config/secrets.ts'
+import { type Proxies, redactInLog } from '../config/secrets.ts'
 
 /** How long the check of a target's addresses waits for this machine's resolver. Only the proxy may know the name. */
 const RESOLVE_TIMEOUT_MS: number = SECOND_MS
@@ -12,18 +12,26 @@ const RESOLVE_TIMEOUT_MS: number = SECOND_MS
 /** Status by which a proxy demands a user and password. */
 const UNAUTHENTICATED = 407
 
-/** `timeout`: milliseconds. `lookup` resolves and checks a target; behind a proxy it only checks. `ca`: besides Node's. */
+/**
+ * `timeout`: milliseconds for the whole connection. `lookup` resolves and checks a target; behind a proxy it only checks. `ca`:
+ * instead of Node's.
+ */
 export type ConnectOptions = Readonly<{ timeout: number; lookup?: LookupFunction; ca?: string }>
+
+type Headers = Readonly<Record<string, string>>
 
 /** The way to a target through a proxy. */
 export type ProxyRoute = Readonly<{
   proxy: URL
-  /** Connect to the target through a tunnel, or for http to the proxy. Failures of the proxy are a `ProxyError`. */
-  connect(callback: (error: Error | null, socket: Socket) => void): void
+  /**
+   * Connect to the target through a tunnel, or for http to the proxy. Failures of the proxy are a `ProxyError`. `signal` ends the
+   * connection at any time.
+   */
+  connect(callback: (error: Error | null, socket: Socket) => void, signal?: AbortSignal): void
   /** Comes before the path of a request: a proxy needs the whole address of http. */
   pathPrefix: string
   /** Added to each request. */
-  headers: Readonly<Record<string, string>>
+  headers: Headers
 }>
 
 /** A failure of the proxy. `code`: `PROXY_STATUS_` and its status, or `PROXY_` and the code of the failed connection to it. */
@@ -50,59 +58,99 @@ export function findProxyRoute(
   const proxy = findProxy(proxies, target)
   if (proxy === undefined) return undefined
   const isTunnel = target.protocol === 'https:'
+  const authorization = toBasicAuthorization(proxy, 'proxy-authorization')
+  const openProxy = createOpener(proxy, options)
+  const openTarget = createOpener(target, options)
+  const connect = async (signal?: AbortSignal): Promise<Socket> => {
+    const limits = createLimits(options.timeout, signal)
+    await checkTarget(target, lookup, signal)
+    if (!isTunnel) return openProxy(limits).catch(rethrowAsProxyError)
+    const tunnel = await openTunnel(target, proxy, { limits, openProxy, authorization }).catch(
+      rethrowAsProxyError,
+    )
+    return openTarget(limits, tunnel)
+  }
   return {
     proxy,
-    connect: callbackify(async () => {
-      await checkTarget(target, lookup)
-      if (!isTunnel) return openSocket(proxy, options).catch(rethrowAsProxyError)
-      const tunnel = await openTunnel(target, proxy, options).catch(rethrowAsProxyError)
-      return openSocket(target, options, tunnel)
-    }),
+    connect: (callback, signal) => callbackify(() => connect(signal))(callback),
     pathPrefix: isTunnel ? '' : target.origin,
-    headers: isTunnel ? {} : { host: target.host, ...toAuthorization(proxy) },
+    headers: isTunnel ? {} : { host: target.host, ...authorization },
   }
+}
+
+type Limits = Readonly<{ signal: AbortSignal | undefined; getRemainingMs(): number }>
+
+/** One deadline for all steps of a connection. */
+function createLimits(timeoutMs: number, signal: AbortSignal | undefined): Limits {
+  const endMs = systemClock.nowMs() + timeoutMs
+  // undici reads 0 as no timeout.
+  const getRemainingMs = (): number => Math.max(1, Math.min(timeoutMs, endMs - systemClock.nowMs()))
+  return { signal, getRemainingMs }
 }
 
 /**
  * Check the addresses of the target as for a direct connection. A name that this machine cannot resolve is left to the proxy.
  * @throws what `lookup` throws to refuse a name
  */
-async function checkTarget({ hostname }: URL, lookup: LookupFunction | undefined): Promise<void> {
+async function checkTarget(
+  { hostname }: URL,
+  lookup: LookupFunction | undefined,
+  signal: AbortSignal | undefined,
+): Promise<void> {
   if (lookup === undefined || hostname.startsWith('[') || isIP(hostname) !== 0) return
   const failure = await new Promise<Error | null>((resolve) => {
-    const cancel = systemClock.startTimer(RESOLVE_TIMEOUT_MS, () => resolve(null))
-    lookup(hostname, { all: true }, (error) => {
-      cancel()
-      resolve(error)
-    })
+    void systemClock.wait(RESOLVE_TIMEOUT_MS, signal).then(() => resolve(null))
+    lookup(hostname, { all: true }, resolve)
   })
   if (failure instanceof VitrineError) throw failure
 }
 
-type SocketOptions = Omit<ConnectOptions, 'lookup'>
+/** Connects, or with `httpSocket` starts TLS on it. */
+type Opener = (limits: Limits, httpSocket?: Socket) => Promise<Socket>
 
-/** Connect to a URL's host, or with `httpSocket` start TLS on it. */
-function openSocket(url: URL, options: SocketOptions, httpSocket?: Socket): Promise<Socket> {
+/** Create what opens connections to a URL's host. They resume the TLS session of the one before. */
+function createOpener(url: URL, options: Omit<ConnectOptions, 'lookup'>): Opener {
   const { host, hostname, protocol, port } = url
   const address = { host, hostname: hostname.replace(/^\[(.*)\]$/, '$1'), protocol, port }
-  return new Promise((resolve, reject) => {
-    buildConnector(options)({ ...address, ...(httpSocket && { httpSocket }) }, (error, socket) => {
-      if (error === null) resolve(socket)
-      else reject(error)
+  let session: Buffer | undefined
+  return ({ signal, getRemainingMs }, httpSocket) =>
+    new Promise((resolve, reject) => {
+      signal?.throwIfAborted()
+      const connect = buildConnector({ ...options, timeout: getRemainingMs(), signal, session })
+      connect({ ...address, ...(httpSocket && { httpSocket }) }, (error, socket) => {
+        if (error !== null) return reject(error)
+        socket.on('session', (latest: Buffer) => {
+          session = latest
+        })
+        resolve(socket)
+      })
     })
-  })
 }
 
 /** Open a tunnel with CONNECT. */
-async function openTunnel(target: URL, proxy: URL, options: SocketOptions): Promise<Socket> {
-  const client = new Client(proxy.origin, { connect: options, headersTimeout: options.timeout })
+async function openTunnel(
+  target: URL,
+  proxy: URL,
+  {
+    limits,
+    openProxy,
+    authorization,
+  }: Readonly<{ limits: Limits; openProxy: Opener; authorization: Headers }>,
+): Promise<Socket> {
+  const client = new Client(proxy.origin, {
+    connect: (_address, callback) =>
+      callbackify(() => openProxy(limits))((error, socket) =>
+        error === null ? callback(null, socket) : callback(error, null),
+      ),
+    headersTimeout: limits.getRemainingMs(),
+  })
   try {
     const host = `${target.hostname}:${target.port === '' ? '443' : target.port}`
     const { statusCode, socket } = await client.connect({
       path: host,
-      headers: { host, ...toAuthorization(proxy) },
+      headers: { host, ...authorization },
     })
-    if (statusCode === 200) return socket as Socket
+    if (statusCode >= 200 && statusCode < 300) return socket as Socket
     socket.on('error', () => {}).destroy()
     throw new ProxyError(`STATUS_${statusCode}`)
   } finally {
@@ -110,10 +158,13 @@ async function openTunnel(target: URL, proxy: URL, options: SocketOptions): Prom
   }
 }
 
-function toAuthorization({ username, password }: URL): Readonly<Record<string, string>> {
+/** Return the header of the user and password in an address, if it has them. The log redacts it. */
+export function toBasicAuthorization({ username, password }: URL, name: string): Headers {
   if (username === '' && password === '') return {}
   const credentials = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`
-  return { 'proxy-authorization': `Basic ${Buffer.from(credentials).toString('base64')}` }
+  const encoded = Buffer.from(credentials).toString('base64')
+  redactInLog(encoded)
+  return { [name]: `Basic ${encoded}` }
 }
 
 function rethrowAsProxyError(error: unknown): never {

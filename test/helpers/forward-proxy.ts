@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { type IncomingMessage, type RequestListener, type Server, createServer, request } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import { type AddressInfo, type Socket, connect } from 'node:net'
+import { promisify } from 'node:util'
 import type { Certificate } from './certificate.ts'
 import { addCleanup } from './cleanup.ts'
 
@@ -16,8 +17,11 @@ export type ForwardProxy = {
   readonly authorizations: (string | undefined)[]
   /** `forward`, `close` the connection, be `silent`, or refuse with a status. */
   mode: 'forward' | 'close' | 'silent' | number
+  /** Status of a tunnel that is open. */
+  tunnelStatus: number
   /** Called with each request. */
   onRequest: () => void
+  countConnections(): Promise<number>
 }
 
 /** Start a proxy on any free port; it stops after the test. `certificate`: it speaks TLS. */
@@ -54,12 +58,12 @@ export async function startForwardProxy(certificate?: Certificate): Promise<Forw
     client.on('error', () => {})
     if (!accept(incoming)) {
       if (proxy.mode === 'close') client.destroy()
-      else if (proxy.mode !== 'silent')
-        client.end(`HTTP/1.1 ${proxy.mode} Refused\r\ncontent-length: 0\r\n\r\n`)
+      else if (proxy.mode === 'silent') client.resume().on('end', () => client.end())
+      else client.end(`HTTP/1.1 ${proxy.mode} Refused\r\ncontent-length: 0\r\n\r\n`)
       return
     }
     const target = connect(Number(incoming.url?.split(':').at(-1)), '127.0.0.1', () => {
-      client.write('HTTP/1.1 200 Connection established\r\n\r\n')
+      client.write(`HTTP/1.1 ${proxy.tunnelStatus} Connection established\r\n\r\n`)
       target.pipe(client)
       client.pipe(target)
     })
@@ -75,6 +79,15 @@ export async function startForwardProxy(certificate?: Certificate): Promise<Forw
   })
   const { port } = server.address() as AddressInfo
   const url = `http${certificate ? 's' : ''}://127.0.0.1:${port}`
-  const proxy: ForwardProxy = { url, port, requests, authorizations, mode: 'forward', onRequest() {} }
+  const proxy: ForwardProxy = {
+    url,
+    port,
+    requests,
+    authorizations,
+    mode: 'forward',
+    tunnelStatus: 200,
+    onRequest() {},
+    countConnections: () => promisify(server.getConnections.bind(server))(),
+  }
   return proxy
 }

@@ -1,10 +1,12 @@
 import { once } from 'node:events'
 import { type RequestListener, createServer } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, type Server, type Socket, createServer as createTcpServer } from 'node:net'
+import type { TLSSocket } from 'node:tls'
 import { text } from 'node:stream/consumers'
-import { describe, expect, it, onTestFinished } from 'vitest'
-import type { Proxies } from '../../src/config/secrets.ts'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { systemClock } from '../../src/clock.ts'
+import { type Proxies, redactSecrets } from '../../src/config/secrets.ts'
 import { createDispatcher, createOriginDispatcher } from '../../src/outgoing/dispatcher.ts'
 import { makeCertificate } from '../helpers/certificate.ts'
 import { addCleanup } from '../helpers/cleanup.ts'
@@ -27,14 +29,20 @@ const respond: RequestListener = ({ url, headers }, response) =>
 async function startTarget(scheme: 'http' | 'https'): Promise<string> {
   const server = scheme === 'https' ? createTlsServer(certificate, respond) : createServer(respond)
   server.on('tlsClientError', () => {})
+  return `${scheme}://shop.example:${await listen(server)}`
+}
+
+async function listen(server: Server): Promise<number> {
+  const sockets = new Set<Socket>()
+  server.on('connection', (socket: Socket) => sockets.add(socket))
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   addCleanup(async () => {
-    server.closeAllConnections()
+    for (const socket of sockets) socket.destroy()
     server.close()
     await once(server, 'close')
   })
-  return `${scheme}://shop.example:${(server.address() as AddressInfo).port}`
+  return (server.address() as AddressInfo).port
 }
 
 /** Return the response, or the code of the error. */
@@ -57,7 +65,9 @@ describe.each(['http', 'https'] as const)('request to %s', (scheme) => {
     const proxies = useProxy(`http://us%40er:p%3Aw%25%C3%BC@127.0.0.1:${proxy.port}`)
     expect(await call(origin, proxies)).toEqual(['/a?b', host, null])
     expect(proxy.requests).toEqual([scheme === 'http' ? `GET ${origin}/a?b` : `CONNECT ${host}`])
-    expect(proxy.authorizations).toEqual([`Basic ${Buffer.from('us@er:p:w%ü').toString('base64')}`])
+    const credentials = Buffer.from('us@er:p:w%ü').toString('base64')
+    expect(proxy.authorizations).toEqual([`Basic ${credentials}`])
+    expect(redactSecrets(credentials)).toBe('[redacted]')
   })
 
   it('through a proxy that speaks TLS, with a user alone - works', async () => {
@@ -107,6 +117,39 @@ it('tunnel that the proxy refuses - fails with the status', async () => {
   const [proxy, origin] = [await startForwardProxy(), await startTarget('https')]
   proxy.mode = 403
   expect(await call(origin, useProxy(proxy.url))).toBe('PROXY_STATUS_403')
+})
+
+it('tunnel that the proxy opens with another status of success - works', async () => {
+  const [proxy, origin] = [await startForwardProxy(), await startTarget('https')]
+  proxy.tunnelStatus = 204
+  expect(await call(origin, useProxy(proxy.url))).toEqual(['/a?b', new URL(origin).host, null])
+})
+
+it('tunnels one after another - resume the TLS session of the server', async () => {
+  const resumed: boolean[] = []
+  const server = createTlsServer(certificate, (_, response) => {
+    response.setHeader('connection', 'close')
+    response.end()
+  })
+  server.on('secureConnection', (socket: TLSSocket) => resumed.push(socket.isSessionReused()))
+  const origin = `https://shop.example:${await listen(server)}`
+  const proxy = await startForwardProxy()
+  const dispatcher = createOriginDispatcher(new URL(origin), useProxy(proxy.url), OPTIONS)
+  onTestFinished(() => dispatcher.destroy())
+  for (const path of ['/1', '/2', '/3'])
+    await text((await dispatcher.request({ origin, path, method: 'GET' })).body)
+  expect(resumed).toEqual([false, true, true])
+})
+
+it('tunnel that opens at the deadline, to a server that is silent - fails at once', async () => {
+  const proxy = await startForwardProxy()
+  const origin = `https://shop.example:${await listen(createTcpServer())}`
+  proxy.onRequest = () => {
+    const endMs = Date.now() + OPTIONS.connect.timeout
+    vi.spyOn(systemClock, 'nowMs').mockReturnValue(endMs)
+  }
+  onTestFinished(() => void vi.restoreAllMocks())
+  expect(await call(origin, useProxy(proxy.url))).toBe('UND_ERR_CONNECT_TIMEOUT')
 })
 
 it('tunnel to a server whose certificate is unknown here - the code is that of the certificate', async () => {

@@ -1,14 +1,16 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, it, onTestFinished } from 'vitest'
-import { fetchFeed } from '../../src/catalog-service/feeds/fetch-feed.ts'
+import { text } from 'node:stream/consumers'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { requestFeed } from '../../src/catalog-service/feeds/feed-request.ts'
+import { type FetchFeedOptions, fetchFeed } from '../../src/catalog-service/feeds/fetch-feed.ts'
 import { systemClock } from '../../src/clock.ts'
 import { type Proxies, Secret } from '../../src/config/secrets.ts'
 import { createEventSender } from '../../src/events/send-event.ts'
 import type { NameResolver } from '../../src/lib/public-hosts.ts'
 import { createPictureFetcher } from '../../src/pictures/fetch-picture.ts'
 import { createClient, OPERATIONS, startCatalog } from '../catalog/client-harness.ts'
-import { redirect, send, startFeedServer } from '../catalog-service/feeds/feed-server.ts'
+import { type FeedHandler, redirect, send, startFeedServer } from '../catalog-service/feeds/feed-server.ts'
 import { createFolder } from '../catalog-service/harness.ts'
 import { EVENT_SECRET, startEventReceiver } from '../helpers/event-receiver.ts'
 import { type ForwardProxy, startForwardProxy } from '../helpers/forward-proxy.ts'
@@ -29,10 +31,14 @@ const createResolver = (address?: string): NameResolver => ({
   toSocketAddress: (known) => known,
 })
 
-function runFeed(url: string, proxies: Proxies, resolver?: NameResolver) {
+function runFeed(
+  url: string,
+  proxies: Proxies,
+  options: Pick<FetchFeedOptions, 'resolver' | 'signal' | 'onProgress'> = {},
+) {
   const path = join(createFolder(), 'feed.download')
   const files = { headerFile: null, secrets: new Map(), validators: null, path }
-  return fetchFeed({ ...files, url, proxies, resolver, clock: systemClock }).then(
+  return fetchFeed({ ...files, ...options, url, proxies, clock: systemClock }).then(
     () => readFileSync(path, 'utf8'),
     (error: Error) => error.message,
   )
@@ -110,7 +116,7 @@ describe('feed', () => {
   ])('name that resolves here %s - goes through the proxy', async (_, address) => {
     const [proxy, server] = [await startForwardProxy(), await startFeedServer(send(BODY))]
     const url = `${rename(server.url)}/feed?key=1`
-    expect(await runFeed(url, useProxy(proxy.url), createResolver(address))).toBe(BODY)
+    expect(await runFeed(url, useProxy(proxy.url), { resolver: createResolver(address) })).toBe(BODY)
     expect(proxy.requests).toEqual([`GET ${url}`])
     expect(server.requests[0]?.headers).toMatchObject({ host: new URL(url).host, connection: 'close' })
   })
@@ -120,9 +126,9 @@ describe('feed', () => {
     async (target) => {
       const [proxy, server] = [await startForwardProxy(), await startFeedServer(redirect(target))]
       const url = `${rename(server.url)}/`
-      expect(await runFeed(url, useProxy(proxy.url), createResolver('93.184.215.14'))).toContain(
-        'redirects to a private address',
-      )
+      expect(
+        await runFeed(url, useProxy(proxy.url), { resolver: createResolver('93.184.215.14') }),
+      ).toContain('redirects to a private address')
       expect(proxy.requests).toEqual([`GET ${url}`])
     },
   )
@@ -135,7 +141,7 @@ describe('feed', () => {
       resolve: (name) => Promise.resolve([{ address: addresses.get(name) ?? '93.184.215.14', family: 4 }]),
       toSocketAddress: (known) => known,
     }
-    expect(await runFeed(`${rename(server.url)}/`, useProxy(proxy.url), resolver)).toContain(
+    expect(await runFeed(`${rename(server.url)}/`, useProxy(proxy.url), { resolver })).toContain(
       'redirects to a private address',
     )
     expect(proxy.requests).toHaveLength(1)
@@ -149,7 +155,9 @@ describe('feed', () => {
   ] as const)('%s, proxy that answers %s - the error says so', async (scheme, mode, reason) => {
     const proxy = await startForwardProxy()
     proxy.mode = mode
-    const message = await runFeed(`${scheme}://server.example/`, useProxy(proxy.url), createResolver())
+    const message = await runFeed(`${scheme}://server.example/`, useProxy(proxy.url), {
+      resolver: createResolver(),
+    })
     expect(message).toBe(`${scheme}://server.example cannot be fetched (${reason})`)
     expect(proxy.requests).toHaveLength(1)
   })
@@ -158,20 +166,77 @@ describe('feed', () => {
     const [proxy, host] = [await startForwardProxy(), await startPictureHost()]
     onTestFinished(() => host.close())
     const url = `https://pictures.example:${host.port}/`
-    expect(await runFeed(url, useProxy(proxy.url), createResolver())).toBe(
+    expect(await runFeed(url, useProxy(proxy.url), { resolver: createResolver() })).toBe(
       `https://pictures.example:${host.port} cannot be fetched (this machine does not trust the authority of the certificate; NODE_EXTRA_CA_CERTS can name its certificate)`,
     )
   })
 
-  it('stopped while the proxy does not answer - ends at once', async () => {
+  it.each(['http', 'https'])('%s, stopped while the proxy does not answer - ends at once', async (scheme) => {
     const stopping = new AbortController()
     const proxy = await startForwardProxy()
     proxy.mode = 'silent'
     proxy.onRequest = () => stopping.abort()
-    const path = join(createFolder(), 'feed.download')
-    const files = { headerFile: null, secrets: new Map(), validators: null, path, clock: systemClock }
-    const options = { ...files, proxies: useProxy(proxy.url), signal: stopping.signal }
-    await expect(fetchFeed({ ...options, url: 'https://server.example/' })).rejects.toThrow('was stopped')
+    const options = { signal: stopping.signal, resolver: createResolver() }
+    expect(await runFeed(`${scheme}://server.example/`, useProxy(proxy.url), options)).toBe(
+      'the run was stopped',
+    )
+    await vi.waitFor(async () => expect(await proxy.countConnections()).toBe(0))
+  })
+
+  it.each(['http', 'https'])('%s, stopped before - ends without a request', async (scheme) => {
+    const proxy = await startForwardProxy()
+    proxy.mode = 'silent'
+    const options = { signal: AbortSignal.abort(), resolver: createResolver() }
+    expect(await runFeed(`${scheme}://server.example/`, useProxy(proxy.url), options)).toBe(
+      'the run was stopped',
+    )
+    expect(proxy.requests).toEqual([])
+  })
+
+  it('stopped while the body arrives - ends at once', async () => {
+    const stopping = new AbortController()
+    const proxy = await startForwardProxy()
+    const server = await startFeedServer((_request, response) => void response.writeHead(200).write('a'))
+    const options = {
+      signal: stopping.signal,
+      resolver: createResolver(),
+      onProgress: () => stopping.abort(),
+    }
+    expect(await runFeed(rename(server.url), useProxy(proxy.url), options)).toBe('the run was stopped')
+  })
+
+  it('stopped while this machine resolves the name - ends at once', async () => {
+    const stopping = new AbortController()
+    const proxy = await startForwardProxy()
+    const resolver: NameResolver = {
+      resolve() {
+        stopping.abort()
+        return new Promise(() => {})
+      },
+      toSocketAddress: (known) => known,
+    }
+    const options = { signal: stopping.signal, resolver }
+    expect(await runFeed('https://server.example/', useProxy(proxy.url), options)).toBe('the run was stopped')
+    expect(proxy.requests).toEqual([])
+  })
+
+  it.each([
+    ['headers', () => {}],
+    ['the rest of the body', (_request, response) => void response.writeHead(200).write('a')],
+  ] satisfies [string, FeedHandler][])('server that never sends %s - fails as idle', async (_, respond) => {
+    const [proxy, server] = [await startForwardProxy(), await startFeedServer(respond)]
+    const fetched = requestFeed({
+      url: new URL(rename(server.url)),
+      label: 'feed',
+      headers: {},
+      secretHeaders: {},
+      signal: new AbortController().signal,
+      resolver: createResolver(),
+      proxies: useProxy(proxy.url),
+      idleTimeoutMs: 100,
+    })
+    await expect(fetched.then(text)).rejects.toMatchObject({ code: 'IDLE' })
+    expect(proxy.requests).toHaveLength(1)
   })
 })
 

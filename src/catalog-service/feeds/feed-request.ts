@@ -5,7 +5,7 @@ import { request as requestHttps } from 'node:https'
 import type { LookupFunction } from 'node:net'
 import { urlToHttpOptions } from 'node:url'
 import { MINUTE_MS } from '../../clock.ts'
-import { type Proxies, redactInLog } from '../../config/secrets.ts'
+import type { Proxies } from '../../config/secrets.ts'
 import { FeedFetchError } from '../../errors.ts'
 import {
   type NameResolver,
@@ -15,7 +15,12 @@ import {
   isPublicHost,
 } from '../../lib/public-hosts.ts'
 import { parseUrl } from '../../lib/urls.ts'
-import { type ProxyRoute, findProxyRoute, findRefusal } from '../../outgoing/proxy-route.ts'
+import {
+  type ProxyRoute,
+  findProxyRoute,
+  findRefusal,
+  toBasicAuthorization,
+} from '../../outgoing/proxy-route.ts'
 
 /** Redirects followed; each target is checked like the address itself. */
 const MAX_REDIRECTS = 5
@@ -37,6 +42,8 @@ export type FeedRequest = Readonly<{
   signal: AbortSignal
   resolver: NameResolver
   proxies: Proxies
+  /** Tests replace it. */
+  idleTimeoutMs?: number
 }>
 
 /** Send a request, and follow its redirects. Return the response when its headers have arrived. @throws FeedFetchError */
@@ -48,16 +55,19 @@ export async function requestFeed({
   signal,
   resolver,
   proxies,
+  idleTimeoutMs = IDLE_TIMEOUT_MS,
 }: FeedRequest): Promise<IncomingMessage> {
   const hosts = createHostCheck(firstUrl, resolver, label)
+  const authorization = toBasicAuthorization(firstUrl, 'authorization')
   let url = firstUrl
   for (let redirects = 0; ; redirects += 1) {
     const isOwnOrigin = url.origin === firstUrl.origin
-    const secrets = isOwnOrigin ? { ...toBasicAuthorization(firstUrl), ...secretHeaders } : {}
+    const secrets = isOwnOrigin ? { ...authorization, ...secretHeaders } : {}
     const response = await send(url, {
       label,
       signal,
       proxies,
+      idleTimeoutMs,
       lookup: hosts.getLookup(redirects > 0),
       headers: { ...headers, ...secrets },
     })
@@ -97,6 +107,7 @@ type RequestOptions = Readonly<{
   lookup: LookupFunction
   signal: AbortSignal
   proxies: Proxies
+  idleTimeoutMs: number
 }>
 
 /**
@@ -105,7 +116,7 @@ type RequestOptions = Readonly<{
  */
 function send(
   url: URL,
-  { label, headers, lookup, signal, proxies }: RequestOptions,
+  { label, headers, lookup, signal, proxies, idleTimeoutMs }: RequestOptions,
 ): Promise<IncomingMessage> {
   const request = url.protocol === 'https:' ? requestHttps : requestHttp
   return new Promise((resolve, reject) => {
@@ -114,16 +125,16 @@ function send(
       ...urlToHttpOptions(url),
       auth: null,
       headers,
-      ...(route === undefined ? { agent: false, lookup } : toProxyOptions(url, headers, route)),
+      ...(route === undefined ? { agent: false, lookup } : toProxyOptions(url, { headers, route, signal })),
       signal,
-      timeout: IDLE_TIMEOUT_MS,
+      timeout: idleTimeoutMs,
     })
+    // The option alone has no effect on a connection of `createConnection`.
+    sent.setTimeout(idleTimeoutMs)
     let received: IncomingMessage | undefined
     sent.on('timeout', () =>
       (received ?? sent).destroy(Object.assign(new Error('idle'), { code: IDLE_CODE })),
     )
-    // Without a connection, the signal has no effect on the request.
-    if (route !== undefined) signal.addEventListener('abort', () => reject(new Error('aborted')))
     // Without this, a connection that changes its protocol ends without a response and without an error.
     sent.on('upgrade', (response, socket) => {
       socket.destroy()
@@ -143,12 +154,15 @@ function send(
   })
 }
 
-function toProxyOptions(url: URL, headers: RequestHeaders, route: ProxyRoute): HttpOptions {
+function toProxyOptions(
+  url: URL,
+  { headers, route, signal }: Readonly<{ headers: RequestHeaders; route: ProxyRoute; signal: AbortSignal }>,
+): HttpOptions {
   return {
     path: route.pathPrefix + url.pathname + url.search,
     headers: { connection: 'close', ...headers, ...route.headers },
     createConnection(_options, callback) {
-      route.connect(callback)
+      route.connect(callback, signal)
       return undefined
     },
   }
@@ -162,14 +176,6 @@ export function toRedirectTarget(url: URL, location: string | undefined, label: 
   if (url.protocol === 'https:' && target.protocol === 'http:')
     throw new FeedFetchError(`${label} redirects from https to http, which is not protected against changes`)
   return target
-}
-
-function toBasicAuthorization({ username, password }: URL): RequestHeaders {
-  if (username === '') return {}
-  const credentials = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`
-  const encoded = Buffer.from(credentials).toString('base64')
-  redactInLog(encoded)
-  return { authorization: `Basic ${encoded}` }
 }
 
 /** Close a response that is not read. */

@@ -114,7 +114,7 @@ async function readHeaderFile({ headerFile, secrets }: FetchFeedOptions): Promis
 
 /** Headers of the connection, and those that `fetchFeed` sets itself. */
 const REFUSED_HEADERS: ReadonlySet<string> = new Set(
-  'accept-encoding connection content-length expect host if-modified-since if-none-match keep-alive range te trailer transfer-encoding upgrade'.split(
+  'accept-encoding connection content-length expect host if-modified-since if-none-match keep-alive proxy-authorization range te trailer transfer-encoding upgrade'.split(
     ' ',
   ),
 )

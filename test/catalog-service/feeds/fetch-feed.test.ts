@@ -304,6 +304,15 @@ describe('header file', () => {
     expect(server.requests).toEqual([])
   })
 
+  it.each(['Host', 'proxy-authorization'])(
+    '%s, a header of the connection - FeedFetchError',
+    async (name) => {
+      const { server, fetched } = await startWithHeaders(`${name}: hidden-value`)
+      await expect(fetched).rejects.toThrow(`the header file must not set ${name}`)
+      expect(server.requests).toEqual([])
+    },
+  )
+
   it('missing file, missing secret - FeedFetchError', async () => {
     const { fetch } = await startFetch(send(BODY))
     await expect(fetch({ headerFile: '/nowhere/headers' })).rejects.toThrow(
