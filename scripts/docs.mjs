@@ -45,14 +45,14 @@ ${table.join('\n')}
 ## Outgoing proxies
 
 Catalog, feeds, pictures and the webhook use the proxies of these variables, also from \`.env\`. Names in lower case have
-priority. A malformed value ends the start with exit code 78. [Deployment](deployment.md#outgoing-proxies-and-certificates)
+priority. A malformed proxy address ends the start with exit code 78. [Deployment](deployment.md#outgoing-proxies-and-certificates)
 has examples.
 
 | name | meaning |
 | --- | --- |
 | \`HTTPS_PROXY\` | proxy for \`https:\` addresses: \`http://USER:PASSWORD@HOST:PORT\`, also \`https:\` or without a scheme; user and password percent-encoded |
 | \`HTTP_PROXY\` | the same for \`http:\` addresses |
-| \`NO_PROXY\` | hosts that are called directly, separated by commas or spaces: \`example.com\` with its subdomains, \`10.0.0.0/8\`, \`host:port\` or \`*\`; always this machine |
+| \`NO_PROXY\` | hosts that are called directly, separated by commas or spaces: \`example.com\` with its subdomains, \`10.0.0.0/8\`, \`host:port\` or \`*\`; always \`localhost\` and \`127.0.0.0/8\` |
 
 ## Database addresses
 

@@ -29,9 +29,13 @@ import { pluralize } from '../lib/plural.ts'
 import { openCopyDatabase } from '../storage/copy-database.ts'
 import { COPY_MIGRATIONS } from '../storage/migrations/sqlite.ts'
 import { MOVED_COPY_TABLES } from '../storage/moved-tables.ts'
+import { isVitrineRunningAt } from './checks/listener.ts'
 import { type CommandContext, print } from './command.ts'
+import { toLocalUrl } from './open-catalog.ts'
 
 export type MoveOptions = Readonly<{ from?: string; catalogFrom?: string }>
+
+const LATE_ROWS = 'what it records from now on is not moved.'
 
 /** A database that can be moved, with the settings and options that say from where and to where. */
 const DATABASES = {
@@ -58,6 +62,9 @@ export async function runMove(context: CommandContext, options: MoveOptions): Pr
   const { io } = context
   const { moves: planned, notes } = planMoves(context, options)
   for (const note of notes) io.err(note)
+  const { host, port } = context.config
+  if (port !== 0 && (await isVitrineRunningAt(toLocalUrl(host, port))))
+    io.err(`Vitrine is running on ${host}:${port}. If it is the server to move, stop it first: ${LATE_ROWS}`)
   const opened: OpenMove[] = []
   const progress = { hasBegun: false }
   try {
@@ -128,10 +135,7 @@ async function openMove(context: CommandContext, plan: PlannedMove): Promise<Ope
     throw error
   } finally {
     const path = sources.find(({ isInUse }) => isInUse)?.path
-    if (path !== undefined)
-      context.io.err(
-        `A server may still use ${path}. Stop it first: what it records from now on is not moved.`,
-      )
+    if (path !== undefined) context.io.err(`A server may still use ${path}. Stop it first: ${LATE_ROWS}`)
   }
 }
 

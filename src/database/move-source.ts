@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import type { SqliteDatabase } from 'kysely'
 import { MoveError, StoreNewerError } from '../errors.ts'
 import type { Migrations } from './migrate.ts'
@@ -8,7 +8,7 @@ import { openSqlite } from './sqlite.ts'
 export type MoveSource = Readonly<{
   path: string
   database: SqliteDatabase
-  /** Whether another process seems to have the file open: SQLite removes the write-ahead log, even an empty one, at the last close. */
+  /** Whether another process seems to have the file open: SQLite empties the write-ahead log when the last one closes it. */
   isInUse: boolean
   /** End the snapshot; `true` when another process has written to the file since it began. */
   endSnapshot(): boolean
@@ -20,7 +20,7 @@ export type MoveSource = Readonly<{
  * @throws StoreError when the file cannot be read; StoreNewerError; MoveError when it needs migrations or is another database.
  */
 export function openMoveSource(path: string, migrations: Migrations, what: string): MoveSource {
-  const isInUse = existsSync(`${path}-wal`)
+  const isInUse = (statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0
   const database = openSqlite({ path, role: 'reader' })
   try {
     const version = readVersion(database)

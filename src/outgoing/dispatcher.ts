@@ -48,9 +48,9 @@ function rejectRefusal(handler: Dispatcher.DispatchHandler): Dispatcher.Dispatch
   return {
     onRequestStart: (...parameters) => handler.onRequestStart?.(...parameters),
     onRequestUpgrade: (...parameters) => handler.onRequestUpgrade?.(...parameters),
-    onResponseStart(controller, statusCode, ...rest) {
-      const refusal = findRefusal(statusCode)
-      if (refusal === undefined) handler.onResponseStart?.(controller, statusCode, ...rest)
+    onResponseStart(controller, statusCode, headers, ...rest) {
+      const refusal = findRefusal(statusCode, headers)
+      if (refusal === undefined) handler.onResponseStart?.(controller, statusCode, headers, ...rest)
       else controller.abort(refusal)
     },
     onResponseData: (...parameters) => handler.onResponseData?.(...parameters),

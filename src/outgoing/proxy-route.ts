@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http'
 import { type LookupFunction, type Socket, isIP } from 'node:net'
 import { callbackify } from 'node:util'
 import { Client, buildConnector } from 'undici'
@@ -44,9 +45,15 @@ export class ProxyError extends Error {
   }
 }
 
-/** Return the error of a response that is from the proxy, not from the target; `undefined` for other responses. */
-export function findRefusal(statusCode: number | undefined): ProxyError | undefined {
-  return statusCode === UNAUTHENTICATED ? new ProxyError(`STATUS_${statusCode}`) : undefined
+/**
+ * Return the error of a response that is from the proxy, not from the target: it demands a password, or has the header of Squid or of
+ * RFC 9209 for its own errors. `undefined` for other responses.
+ */
+export function findRefusal(statusCode: number = 0, headers: IncomingHttpHeaders): ProxyError | undefined {
+  const isOwnError =
+    headers['x-squid-error'] !== undefined || /;\s*error\s*=/.test(String(headers['proxy-status'] ?? ''))
+  const isRefusal = statusCode === UNAUTHENTICATED || (statusCode >= 400 && isOwnError)
+  return isRefusal ? new ProxyError(`STATUS_${statusCode}`) : undefined
 }
 
 /** Return the way through a proxy; `undefined` when the connection is direct. */

@@ -1,4 +1,7 @@
+import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { Kysely, SqliteDialect } from 'kysely'
 import { expect, it } from 'vitest'
@@ -11,8 +14,10 @@ import {
 import type { Environment } from '../../src/config/config.ts'
 import { type Migrations, migrateDatabase } from '../../src/database/migrate.ts'
 import { openSqlite } from '../../src/database/sqlite.ts'
+import { SERVER_NAME } from '../../src/http/server.ts'
 import { COPY_MIGRATIONS } from '../../src/storage/migrations/sqlite.ts'
 import { LEFT_COPY_TABLES, MOVED_COPY_TABLES } from '../../src/storage/moved-tables.ts'
+import { addCleanup } from '../helpers/cleanup.ts'
 import { makeFolder, makeSettings, runInProcess } from './run-cli.ts'
 
 /** Tables of the migrations themselves, and those that SQLite keeps for an index. */
@@ -84,6 +89,16 @@ it('file of another program - refused by its path', async () => {
   const settings = makeSettings(folder, { VITRINE_DATABASE_URL: POSTGRES })
   const { code, err } = await runInProcess(['move', '--from', file], settings)
   expect([code, err]).toEqual([1, expect.stringContaining(`Cannot open the database "${file}"`)])
+})
+
+it('a server runs on the address of the settings - a warning', async () => {
+  const server = createServer((_request, response) => response.setHeader('server', SERVER_NAME).end())
+  addCleanup(() => void server.close())
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const port = String((server.address() as AddressInfo).port)
+  const settings = makeSettings(makeFolder(), { VITRINE_DATABASE_URL: POSTGRES, VITRINE_PORT: port })
+  const { err } = await runInProcess(['move', '--from', 'package.json'], settings)
+  expect(err).toContain(`Vitrine is running on 127.0.0.1:${port}. If it is the server to move, stop it first`)
 })
 
 it('a catalog that is set to SQLite - a note says that it is not moved', async () => {

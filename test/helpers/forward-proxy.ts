@@ -17,6 +17,8 @@ export type ForwardProxy = {
   readonly authorizations: (string | undefined)[]
   /** `forward`, `close` the connection, be `silent`, or refuse with a status. */
   mode: 'forward' | 'close' | 'silent' | number
+  /** Of a refusal, besides the status. */
+  refusalHeaders: Record<string, string>
   /** Status of a tunnel that is open. */
   tunnelStatus: number
   /** Called with each request. */
@@ -39,7 +41,8 @@ export async function startForwardProxy(certificate?: Certificate): Promise<Forw
   const forward: RequestListener = (incoming, response) => {
     if (!accept(incoming)) {
       if (proxy.mode === 'close') incoming.socket.destroy()
-      else if (proxy.mode !== 'silent') response.writeHead(Number(proxy.mode)).end('refused by the proxy')
+      else if (proxy.mode !== 'silent')
+        response.writeHead(Number(proxy.mode), proxy.refusalHeaders).end('refused by the proxy')
       return
     }
     const { port, pathname, search } = new URL(incoming.url ?? '')
@@ -86,6 +89,7 @@ export async function startForwardProxy(certificate?: Certificate): Promise<Forw
     authorizations,
     mode: 'forward',
     tunnelStatus: 200,
+    refusalHeaders: {},
     onRequest() {},
     countConnections: () => promisify(server.getConnections.bind(server))(),
   }

@@ -82,11 +82,14 @@ describe('catalog', () => {
   })
 
   it.each([
-    [407, 'the connection failed: the proxy demands a user and password (PROXY_STATUS_407)'],
-    [502, 'the catalog responded with status 502'],
-  ])('proxy with status %d - the error says so', async (status, message) => {
+    [407, {}, 'the connection failed: the proxy demands a user and password (PROXY_STATUS_407)'],
+    [403, { 'X-Squid-Error': 'ERR_ACCESS_DENIED 0' }, 'the proxy refused the connection (PROXY_STATUS_403)'],
+    [502, { 'Proxy-Status': 'proxy.example; error=dns_error' }, 'the proxy refused the connection'],
+    [502, { 'Proxy-Status': 'proxy.example; received-status=502' }, 'the catalog responded with status 502'],
+    [502, {}, 'the catalog responded with status 502'],
+  ])('proxy with status %d, %j - the error says so', async (status, headers, message) => {
     const proxy = await startForwardProxy()
-    proxy.mode = status
+    Object.assign(proxy, { mode: status, refusalHeaders: headers })
     const { client } = createClient('http://server.example', { proxies: useProxy(proxy.url) })
     await expect(client.fetchChannels()).rejects.toThrow(message)
   })

@@ -145,7 +145,7 @@ function send(
     sent.on('error', reject)
     sent.on('response', (response) => {
       received = response
-      const refusal = route && findRefusal(response.statusCode)
+      const refusal = route && findRefusal(response.statusCode, response.headers)
       if (refusal === undefined) return resolve(response)
       discard(response)
       reject(refusal)

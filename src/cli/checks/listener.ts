@@ -34,7 +34,8 @@ export async function checkListener({ config, clock }: CommandContext, report: C
   }
 }
 
-function isVitrineRunningAt(url: string): Promise<boolean> {
+/** Whether a widget server responds at this address. */
+export function isVitrineRunningAt(url: string): Promise<boolean> {
   return new Promise((resolve) => {
     const signal = AbortSignal.timeout(LOCAL_TIMEOUT_MS)
     get(`${url}/healthz`, { signal, agent: false }, (response) => {

@@ -151,8 +151,11 @@ describe('move', () => {
     const source = getSource()
     const target = await makeTarget()
     const settings = toPostgresSettings(source, target.url)
+    await runInProcess(['check'], settings)
     const stopped = await runMove(source, settings, (_batch, stop) => stop.abort('SIGINT'))
     expect(stopped).toMatchObject({ code: 1, err: expect.stringContaining('run the command again to go on') })
+    // It writes to the database, but is no server.
+    await runInProcess(['check'], settings)
     await runOn(
       target,
       `create function cut() returns trigger language plpgsql as $$ begin
