@@ -94,7 +94,7 @@ describe('a cluster with invalid settings', () => {
       return { code, err }
     }
     const [one, two] = await Promise.all([run('1'), run('2')])
-    expect(one).toMatchObject({ code: 64, err: expect.stringContaining('VITRINE_PORT') })
+    expect(one).toMatchObject({ code: 1, err: expect.stringContaining('VITRINE_PORT') })
     expect(two).toEqual(one)
   })
 
