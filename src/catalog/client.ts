@@ -15,7 +15,11 @@ import {
 } from '../errors.ts'
 import { describeInternalError } from '../lib/internal-error.ts'
 import type { TraceCall } from '../observability/tracing.ts'
-import { describeConnectionFailure, findConnectionCode } from '../outgoing/connection-failures.ts'
+import {
+  describeConnectionFailure,
+  findConnectionCode,
+  isServerTimeout,
+} from '../outgoing/connection-failures.ts'
 import { createOriginDispatcher } from '../outgoing/dispatcher.ts'
 import { discardBody, readJson, readSkimmedPage } from './response-body.ts'
 import { type CallPolicy, MAX_CONCURRENT_CALLS } from './call-policy.ts'
@@ -25,9 +29,6 @@ import type { CallPurpose } from './quota.ts'
 import type { SkimmedPage } from './skim-page.ts'
 import { computeClockSkewMs, parseRetryAfter, parseAgeMs } from '../lib/response-headers.ts'
 import type { Proxies } from '../config/secrets.ts'
-
-/** Undici's own timeouts back up the deadline and are reported as the same failure. */
-const UNDICI_TIMEOUT_CODE = /^UND_ERR_(?:CONNECT|HEADERS|BODY)_TIMEOUT$/
 
 /** `asOfMs`: when the catalog created the response, Unix milliseconds. */
 export type CatalogResponse<T> = Readonly<{ value: T; asOfMs: number }>
@@ -192,7 +193,8 @@ function sendWithDeadline(
     })
     sendWithKeyRetry(options, pool, { ...request, signal })
       .then(resolve, (error: unknown) => {
-        if (UNDICI_TIMEOUT_CODE.test(findConnectionCode(error) ?? '')) rejectAsTimedOut()
+        // Undici's own timeouts back up the deadline.
+        if (isServerTimeout(findConnectionCode(error))) rejectAsTimedOut()
         else reject(toCatalogError(error))
       })
       .finally(cancel)

@@ -22,35 +22,62 @@ function isDirect(noProxy: string, { hostname, port, protocol }: URL): boolean {
   const host = hostname.replace(/^\[(.*)\]$/, '$1').replace(/\.+$/, '')
   if (host === 'localhost' || host.endsWith('.localhost') || isInList(LOOPBACK, host)) return true
   const target = { host, port: port === '' ? (protocol === 'https:' ? '443' : '80') : port }
-  const entries = noProxy.toLowerCase().split(/[\s,]+/)
-  return entries.some((entry) => entry !== '' && matches(entry.replace(/^\[(.*)\]\//, '$1/'), target))
+  return splitEntries(noProxy).some((entry) => matches(entry, target))
 }
 
-/** `entry`: `*`, a name (which includes its subdomains), an address or a network; the first three also with a port. */
-function matches(entry: string, { host, port }: Target): boolean {
-  const withPort = /^(?:\[([^\]]+)\]|([^:]+))(?::(\d+))?$/.exec(entry)
-  const entryPort = withPort?.[3] ?? port
+/** Return the entries of `NO_PROXY` that can match no host, such as an address with a path. */
+export function findUnusableEntries(noProxy: string): readonly string[] {
+  return splitEntries(noProxy).filter((entry) => {
+    const { pattern } = parseEntry(entry)
+    const [address = '', prefixBits] = pattern.split('/')
+    if (isIP(address) !== 0) return createNetwork(address, prefixBits) === undefined
+    return pattern !== '*' && !/^[\w.-]+$/.test(toName(pattern))
+  })
+}
+
+function splitEntries(noProxy: string): readonly string[] {
+  return noProxy
+    .toLowerCase()
+    .split(/[\s,]+/)
+    .filter((entry) => entry !== '')
+}
+
+/** An entry is `*`, a name (which includes its subdomains), an address or a network; the first three also with a port. */
+function parseEntry(entry: string): Readonly<{ pattern: string; port: string | undefined }> {
+  const text = entry.replace(/^\[(.*)\]\//, '$1/')
+  const [, bracketed, plain, port] = /^(?:\[([^\]]+)\]|([^:]+))(?::(\d+))?$/.exec(text) ?? []
   // Without brackets, an IPv6 address has no port.
-  const pattern = withPort?.[1] ?? withPort?.[2] ?? entry
+  return { pattern: bracketed ?? plain ?? text, port }
+}
+
+function matches(entry: string, { host, port }: Target): boolean {
+  const { pattern, port: entryPort = port } = parseEntry(entry)
   return entryPort === port && (pattern === '*' || matchesHost(pattern, host))
 }
 
 function matchesHost(pattern: string, host: string): boolean {
   const [address = '', prefixBits] = pattern.split('/')
-  if (isIP(address) !== 0) return isInNetwork(host, address, prefixBits)
-  const name = domainToASCII(pattern.replace(/^\*?\.?/, '').replace(/\.+$/, ''))
+  if (isIP(address) !== 0) {
+    const network = createNetwork(address, prefixBits)
+    return network !== undefined && isInList(network, host)
+  }
+  const name = toName(pattern)
   return name !== '' && (host === name || host.endsWith(`.${name}`))
 }
 
-/** An invalid network matches nothing. */
-function isInNetwork(host: string, address: string, prefixBits: string | undefined): boolean {
+function toName(pattern: string): string {
+  return domainToASCII(pattern.replace(/^\*?\.?/, '').replace(/\.+$/, ''))
+}
+
+/** Return `undefined` for an invalid network. */
+function createNetwork(address: string, prefixBits: string | undefined): BlockList | undefined {
   const isVersion4 = isIP(address) === 4
   const maxBits = isVersion4 ? 32 : 128
   const bits = Number(prefixBits ?? maxBits)
-  if (!Number.isInteger(bits) || bits < 0 || bits > maxBits || prefixBits === '') return false
+  if (!Number.isInteger(bits) || bits < 0 || bits > maxBits || prefixBits === '') return undefined
   const list = new BlockList()
   list.addSubnet(address, bits, isVersion4 ? 'ipv4' : 'ipv6')
-  return isInList(list, host)
+  return list
 }
 
 function isInList(list: BlockList, host: string): boolean {

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { Environment } from '../../config/config.ts'
-import { findProxy } from '../../outgoing/find-proxy.ts'
+import { findProxy, findUnusableEntries } from '../../outgoing/find-proxy.ts'
 import type { CommandContext } from '../command.ts'
 import type { CheckReport } from './report.ts'
 
@@ -11,6 +11,9 @@ export function checkProxies({ config, secrets }: CommandContext, report: CheckR
     proxy ? [new URL(proxy.reveal()).host] : [],
   )
   if (hosts.length === 0) return
+  const unusable = findUnusableEntries(proxies.noProxy)
+  if (unusable.length > 0)
+    report.addOk('NO_PROXY', `matches no host: ${unusable.join(' ')}`, 'Write names, addresses or networks.')
   const targets = [
     {
       name: 'the catalog',

@@ -13,9 +13,12 @@ describe('check through a proxy', () => {
     const [proxy, { settings }] = [await startForwardProxy(), await startRemoteCatalog(makeFolder())]
     const url = settings['VITRINE_CATALOG_URL']?.replace('127.0.0.1', 'catalog.example')
     const http_proxy = `http://user:hidden-word@127.0.0.1:${proxy.port}`
-    const { code, out } = await runInProcess(['check'], { ...settings, VITRINE_CATALOG_URL: url, http_proxy })
+    const no_proxy = '.corp.example,10.0.0.0/8,10.0.0.0/99,http://a.example/,[::1]:80'
+    const over = { VITRINE_CATALOG_URL: url, http_proxy, no_proxy }
+    const { code, out } = await runInProcess(['check'], { ...settings, ...over })
     expect([code, out]).toEqual([0, expect.stringContaining('good   catalog and key: the catalog responds')])
     expect(out).toContain(`good   outgoing proxy: 127.0.0.1:${proxy.port}; used for the catalog`)
+    expect(out).toContain('note   NO_PROXY: matches no host: 10.0.0.0/99 http://a.example/')
     expect(out).not.toContain('hidden-word')
   })
 
