@@ -42,10 +42,10 @@ const RETRY_WAIT_MS = 50
 const LOCK_NOT_AVAILABLE = '55P03'
 
 /**
- * SQLSTATE class 42: the statement is invalid, so a retry fails too. An operator can fix a missing right (42501) and a table or
- * prepared statement that a pooler hides (42P01, 42P05).
+ * SQLSTATE class 42: the statement is invalid, so a retry fails too. An operator can fix a missing right (42501) and a prepared
+ * statement that a pooler hides (42P05).
  */
-const PERMANENT_ERROR_STATE = /^42(?!501|P01|P05)/
+const PERMANENT_ERROR_STATE = /^42(?!501|P05)/
 
 /**
  * Open the catalog on a server that speaks PostgreSQL's protocol; several processes may share it. A `standalone` service also
