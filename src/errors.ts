@@ -6,8 +6,20 @@ export abstract class VitrineError extends Error {
   /** Text for the client that made the request. It contains only constants and names of parameters. */
   readonly publicMessage: string = 'Something went wrong on this server.'
   /** What to do, as a sentence; `null` when the message says it, or the cause is unknown. */
-  readonly remedy: string | null = null
+  readonly remedy: string | null
+
+  constructor(message: string, { remedy = null, ...options }: VitrineErrorOptions = {}) {
+    super(message, options)
+    this.remedy = remedy
+  }
+
+  /** Return the message and, if there is one, what to do. */
+  describeWithRemedy(): string {
+    return this.remedy === null ? this.message : `${this.message}. ${this.remedy}`
+  }
 }
+
+type VitrineErrorOptions = ErrorOptions & Readonly<{ remedy?: string | null }>
 
 /** Throw this when settings are unknown, missing or malformed. The process ends with exit code 78. */
 export class ConfigError extends VitrineError {
@@ -21,28 +33,14 @@ export class ConfigError extends VitrineError {
   }
 }
 
-type WithRemedy = ErrorOptions & Readonly<{ remedy: string }>
-
 /** Throw this when the server cannot listen now, but may later: a restart can help. The process ends with exit code 1. */
 export class ListenError extends VitrineError {
   static readonly code = 'VITRINE_LISTEN_FAILED'
-  override readonly remedy: string
-
-  constructor(message: string, { remedy, ...options }: WithRemedy) {
-    super(message, options)
-    this.remedy = remedy
-  }
 }
 
 /** Throw this when a file that a setting names cannot be read now, but may later. The process ends with exit code 1. */
 export class FileError extends VitrineError {
   static readonly code = 'VITRINE_FILE_UNREADABLE'
-  override readonly remedy: string
-
-  constructor(message: string, { remedy, ...options }: WithRemedy) {
-    super(message, options)
-    this.remedy = remedy
-  }
 }
 
 /** Base of all failed catalog calls. A look-up that ends with 404 is not a failure. */
@@ -215,17 +213,15 @@ export class StoreError extends VitrineError {
   static readonly code = 'VITRINE_STORE_FAILED'
   override readonly publicMessage: string =
     'The stored copy cannot be read. Boxes in memory are still shown; with SQLite, others come from the catalog. Run "vitrine check" to see the cause.'
-  override readonly remedy: string | null
   /** Whether no request was sent because the database server was unreachable a moment ago. */
   readonly isUnreachable: boolean
 
   constructor(
     message: string,
-    options: ErrorOptions & Readonly<{ remedy?: string | null; isUnreachable?: boolean }> = {},
+    { isUnreachable = false, ...options }: VitrineErrorOptions & Readonly<{ isUnreachable?: boolean }> = {},
   ) {
     super(message, options)
-    this.remedy = options.remedy ?? null
-    this.isUnreachable = options.isUnreachable ?? false
+    this.isUnreachable = isUnreachable
   }
 }
 

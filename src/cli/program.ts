@@ -227,8 +227,7 @@ function addHelpPointer(command: Command, path: string, io: CommandIo): void {
 function reportError(error: unknown, io: CommandIo): ExitCode {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT_USAGE
   if (!(error instanceof VitrineError)) throw error
-  const remedy = error.remedy === null ? '' : `. ${error.remedy}`
-  const message = `vitrine: ${error.message}${remedy} (${error.code})`
+  const message = `vitrine: ${error.describeWithRemedy()} (${error.code})`
   // Only messages about settings may have several lines: others may contain text of a feed.
   if (error instanceof ConfigError) {
     printLines(message, io.err)

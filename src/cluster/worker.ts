@@ -139,9 +139,8 @@ export async function runWorker(loadDemo: DemoLoader): Promise<void> {
     await start(loadDemo)
   } catch (error) {
     if (!(error instanceof VitrineError)) throw error
-    const { code, message, remedy } = error
-    logger.fatal({ code, reason: message }, 'worker cannot start')
-    const reason = remedy === null ? message : `${message}. ${remedy.replace(/\.$/, '')}`
+    logger.fatal({ code: error.code, reason: error.message }, 'worker cannot start')
+    const reason = error.describeWithRemedy().replace(/\.$/, '')
     send({ type: 'failed', reason }, () => process.exit(1))
   }
 }

@@ -1,4 +1,8 @@
-import { findConnectionReason, isUnknownAuthority } from '../outgoing/connection-failures.ts'
+import {
+  describeConnectionFailure,
+  isInvalidCertificate,
+  isUnknownAuthority,
+} from '../outgoing/connection-failures.ts'
 import { listCauses } from './error-causes.ts'
 
 /** Failures of a PostgreSQL server without private data: messages of drivers and servers can contain users and row values. */
@@ -57,7 +61,8 @@ function describe(error: unknown, code: string | undefined): string {
   // When a host name has several addresses, Node's combined error has no message.
   if (SYSTEM_CODE.test(code)) return `the server cannot be reached (${code})`
   if (isUnknownAuthority(code))
-    return `${findConnectionReason(code)} (${code}): name a file with the authority's certificate by sslrootcert=FILE in the address`
+    return `${describeConnectionFailure(code)}: name a file with the authority's certificate by sslrootcert=FILE in the address`
+  if (isInvalidCertificate(code)) return describeConnectionFailure(code) ?? code
   const message = error.message.replace(/\b(user|role) "[^"]*"/g, '$1')
   if (POOLER_CODES.has(code)) return `${message}; ${POOLER_HINT}`
   return MESSAGES[code] ?? MESSAGES[code.slice(0, 2)] ?? message

@@ -21,9 +21,7 @@ const UNKNOWN_AUTHORITY: Meaning = {
     'Set NODE_EXTRA_CA_CERTS to a PEM file with the certificate of the authority, and restart. If the authority is a public one, the server does not send its intermediate certificate.',
 }
 
-/** The first match applies. */
-const MEANINGS: readonly Meaning[] = [
-  UNKNOWN_AUTHORITY,
+const INVALID_CERTIFICATES: readonly Meaning[] = [
   { codes: /^CERT_HAS_EXPIRED$/, reason: 'the certificate has expired', remedy: CLOCK_REMEDY },
   { codes: /^CERT_NOT_YET_VALID$/, reason: 'the certificate is not valid yet', remedy: CLOCK_REMEDY },
   {
@@ -36,6 +34,12 @@ const MEANINGS: readonly Meaning[] = [
     reason: 'the certificate is not valid',
     remedy: 'Replace the certificate of the server.',
   },
+]
+
+/** The first match applies. */
+const MEANINGS: readonly Meaning[] = [
+  UNKNOWN_AUTHORITY,
+  ...INVALID_CERTIFICATES,
   {
     codes: /^(?:EPROTO|ERR_SSL_WRONG_VERSION_NUMBER|ERR_SSL_PACKET_LENGTH_TOO_LONG)$/,
     reason: 'the server does not speak https',
@@ -125,9 +129,14 @@ export function getConnectionRemedy(code: string | undefined, setting: string): 
   return remedy.replace('SETTING', setting)
 }
 
+/** Return the code at the end of a text of `describeConnectionFailure`. */
+export function findDescribedCode(text: string): string | undefined {
+  return /\(([A-Z_\d]+)\)$/.exec(text)?.[1]
+}
+
 /** Return what to do for a text of `describeConnectionFailure`; `undefined` for other texts. */
 export function findDescribedRemedy(text: string, setting: string): string | undefined {
-  const code = /\(([A-Z_\d]+)\)$/.exec(text)?.[1]
+  const code = findDescribedCode(text)
   return code === undefined || findMeaning(code) === undefined
     ? undefined
     : getConnectionRemedy(code, setting)
@@ -136,6 +145,15 @@ export function findDescribedRemedy(text: string, setting: string): string | und
 /** Whether a server, not the proxy, exceeded a timeout of undici. */
 export function isServerTimeout(code: string | undefined): boolean {
   return code !== undefined && /^UND_ERR_(?:CONNECT|HEADERS|BODY)_TIMEOUT$/.test(code)
+}
+
+/** Whether the certificate is invalid, whatever its authority: it has expired or is for another name, for example. */
+export function isInvalidCertificate(code: string | undefined): boolean {
+  return (
+    code !== undefined &&
+    !isUnknownAuthority(code) &&
+    INVALID_CERTIFICATES.some(({ codes }) => codes.test(code))
+  )
 }
 
 /** Whether the certificate is from an authority that this machine does not know. */

@@ -66,7 +66,7 @@ export function createStoreHealth({
 /** Return problem and remedy when the database cannot be opened; otherwise the database's message. */
 function describeReason(error: unknown): string {
   for (const cause of listCauses(error))
-    if (cause instanceof StoreError && cause.remedy !== null) return `${cause.message}. ${cause.remedy}`
+    if (cause instanceof StoreError && cause.remedy !== null) return cause.describeWithRemedy()
   return describeStoreFailure(error)
 }
 

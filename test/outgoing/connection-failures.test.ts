@@ -7,6 +7,7 @@ import {
   describeConnectionFailure,
   findConnectionCode,
   getConnectionRemedy,
+  isInvalidCertificate,
   isServerTimeout,
   isUnknownAuthority,
 } from '../../src/outgoing/connection-failures.ts'
@@ -125,4 +126,15 @@ it.each([
   [undefined, false],
 ])('%s - unknown authority: %s', (code, expected) => {
   expect(isUnknownAuthority(code)).toBe(expected)
+})
+
+it.each([
+  ['CERT_HAS_EXPIRED', true],
+  ['ERR_TLS_CERT_ALTNAME_INVALID', true],
+  ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', false],
+  ['DEPTH_ZERO_SELF_SIGNED_CERT', false],
+  ['ECONNREFUSED', false],
+  [undefined, false],
+])('%s - invalid certificate: %s', (code, expected) => {
+  expect(isInvalidCertificate(code)).toBe(expected)
 })

@@ -120,7 +120,7 @@ function send(
 ): Promise<IncomingMessage> {
   const request = url.protocol === 'https:' ? requestHttps : requestHttp
   return new Promise((resolve, reject) => {
-    const route = findProxyRoute(url, proxies, { timeout: IDLE_TIMEOUT_MS, lookup })
+    const route = findProxyRoute(url, proxies, { timeout: idleTimeoutMs, lookup })
     const sent = request({
       ...urlToHttpOptions(url),
       auth: null,

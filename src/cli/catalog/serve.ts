@@ -5,7 +5,7 @@ import { fetchApiKeys } from '../../catalog-service/store/keys.ts'
 import { openCatalogStore } from '../../catalog-service/store/open-store.ts'
 import type { DatabaseAddress } from '../../config/database-address.ts'
 import { createLeaseOwner } from '../../database/lease-owner.ts'
-import { StoreError } from '../../errors.ts'
+import { StoreError, type VitrineError } from '../../errors.ts'
 import { isLoopback } from '../../http/client-address.ts'
 import { type CommandContext, type Runner, addExamples, print } from '../command.ts'
 import { checkProcessLimits } from '../process-limits.ts'
@@ -76,7 +76,6 @@ async function findStartHint(store: CatalogStore, { kind }: DatabaseAddress): Pr
   }
 }
 
-function describeUnavailable(error: Error): string {
-  const remedy = error instanceof StoreError && error.remedy !== null ? `. ${error.remedy}` : ''
-  return `Every request gets a 503 until this is fixed: ${error.message}${remedy}`
+function describeUnavailable(error: VitrineError): string {
+  return `Every request gets a 503 until this is fixed: ${error.describeWithRemedy()}`
 }

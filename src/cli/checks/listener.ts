@@ -1,6 +1,6 @@
 import { get } from 'node:http'
 import { SECOND_MS } from '../../clock.ts'
-import { ConfigError, ListenError } from '../../errors.ts'
+import { ConfigError } from '../../errors.ts'
 import { PROXY_NOT_TRUSTED } from '../../http/admin-auth.ts'
 import { SERVER_NAME, listenHttp } from '../../http/server.ts'
 import type { CommandContext } from '../command.ts'
@@ -23,14 +23,13 @@ export async function checkListener({ config, clock }: CommandContext, report: C
   if (port !== 0 && (await isVitrineRunningAt(toLocalUrl(host, port))))
     return report.addOk('listener', `Vitrine is running on ${address}`)
   try {
-    await (await listenHttp(host, port, clock)).stop()
-    report.addOk('listener', `can listen on ${port === 0 ? `a free port of ${host}` : address}`)
+    await report.attempt('listener', async () => {
+      await (await listenHttp(host, port, clock)).stop()
+      report.addOk('listener', `can listen on ${port === 0 ? `a free port of ${host}` : address}`)
+    })
   } catch (error) {
-    if (error instanceof ListenError)
-      report.addProblem('listener', `${error.message} (${error.code})`, error.remedy)
-    else if (error instanceof ConfigError)
-      report.addProblem('listener', error.problems.join('; '), 'Correct this setting.')
-    else throw error
+    if (!(error instanceof ConfigError)) throw error
+    report.addProblem('listener', error.problems.join('; '), 'Correct this setting.')
   }
 }
 

@@ -9,7 +9,12 @@ import {
   StoreNewerError,
   VitrineError,
 } from '../../errors.ts'
-import { findDescribedRemedy, getConnectionRemedy } from '../../outgoing/connection-failures.ts'
+import {
+  findDescribedCode,
+  findDescribedRemedy,
+  getConnectionRemedy,
+  isInvalidCertificate,
+} from '../../outgoing/connection-failures.ts'
 import { describeStoreFailure } from '../../storage/store-failures.ts'
 
 /** A link without and with a sub-id; `after` is `null` when it stays unchanged. */
@@ -119,6 +124,9 @@ export function findErrorRemedy(
 function getStoreRemedy(error: StoreError, config: Config, setting: DatabaseSetting): string {
   if (error instanceof StoreNewerError)
     return `Run the newer version, or name another database in ${setting}.`
+  // The text, because an error of the catalog's thread has lost its causes.
+  const code = findDescribedCode(describeError(error))
+  if (isInvalidCertificate(code)) return getConnectionRemedy(code, setting)
   if (error.remedy === null) return getDatabaseRemedy(setting, config)
   return `${error.remedy} ${isFile(setting, config) ? 'The path' : 'The address'} is set by ${setting}.`
 }

@@ -127,6 +127,7 @@ describeWithProgram('openssl', 'TLS', () => {
     ['owner', 'sslmode=require&channel_binding=require', 'channel_binding=require demands'],
     ['bound', 'sslmode=disable', 'requires encryption (sslmode)'],
     ['bound', 'sslrootcert=system', 'does not trust the authority of the certificate'],
+    ['owner', 'sslmode=verify-full&sslrootcert=FOLDER/own.crt', 'certificate is for another name (ERR_TLS_'],
     ['localhost', 'sslmode=require&sslcert=/no.crt&sslkey=FOLDER/own.key', 'file that sslcert names'],
     ['localhost', 'sslmode=require&sslcert=FOLDER/own.crt&sslkey=/no.key', 'file that sslkey names'],
   ])('%s, %s - is rejected with the reason', async (user, parameters, reason) => {
