@@ -5,7 +5,7 @@ import { CHAIR, KETTLE, LAMP, NEWSLETTER_ID, SOLD_OUT, UNKNOWN, UNKNOWN_ID } fro
 import { toBox, toGrid, toPicks } from './widget-addresses.ts'
 
 /** One address for each kind of body. */
-export const ALL_KINDS: readonly string[] = [
+const ALL_KINDS: readonly string[] = [
   toBox('fragments', LAMP),
   toGrid('embeds'),
   toPicks('data'),

@@ -19,7 +19,7 @@ export const [LAMP, KETTLE, CHAIR, SOLD_OUT, NO_OFFER, TITLES, MALFORMED, UNKNOW
   1, 2, 3, 4, 5, 6, 7, 99,
 ].map(toGtin) as [string, string, string, string, string, string, string, string]
 
-export const NAMES = {
+const NAMES = {
   [CHANNEL_ID]: 'channel',
   [NEWSLETTER_ID]: 'newsletter',
   [UNKNOWN_ID]: 'unknown channel',

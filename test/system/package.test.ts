@@ -84,6 +84,16 @@ describe('the npm package', () => {
     expect(paths).toEqual(expect.arrayContaining(expected))
   })
 
+  it('files - are as recorded, besides own modules', async () => {
+    const paths = getPackage()
+      .paths.filter((path) => !/^dist\/(?!packages\/|bin\.).*\.js$/.test(path))
+      .map((path) =>
+        path.replace(/(?<=[.-])[\da-f]{8}(?=\.)/, '{digest}').replace(/-\d+\.webp$/, '-{n}.webp'),
+      )
+    const text = [...new Set(paths)].toSorted().join('\n')
+    await expect(`${text}\n`).toMatchFileSnapshot('package-files.txt')
+  })
+
   it('packages that the server imports - are dependencies', () => {
     const scripts = getPackage().paths.filter((path) => /^dist\/(?!packages\/).*\.js$/.test(path))
     const texts = scripts.map((path) => readFileSync(join(PACKAGE_FOLDER, path), 'utf8')).join('\n')
