@@ -39,10 +39,18 @@ const MAX_RETRY_AFTER_MS: number = DAY_MS
 type AttemptStore = Pick<CatalogStore, 'usage' | 'clock'>
 
 /** Return the last attempts by feed id. Feeds without an attempt are absent. */
-export async function fetchFeedAttempts({
+export async function fetchFeedAttempts(store: AttemptStore): Promise<ReadonlyMap<number, FeedAttempt>> {
+  const attempts = await fetchOwnedAttempts(store)
+  return new Map([...attempts].map(([feedId, { attempt }]) => [feedId, attempt]))
+}
+
+/** `owner`: who has the lease, or had it when it expired; `null` when it was released. */
+type OwnedAttempt = Readonly<{ attempt: FeedAttempt; owner: string | null }>
+
+async function fetchOwnedAttempts({
   usage,
   clock,
-}: AttemptStore): Promise<ReadonlyMap<number, FeedAttempt>> {
+}: AttemptStore): Promise<ReadonlyMap<number, OwnedAttempt>> {
   const now = toLeaseTime(usage, clock)
   // A lease that ends much later than a new one was acquired before the clock was set back.
   const { rows } = await sql<AttemptRow>`
@@ -51,10 +59,10 @@ export async function fetchFeedAttempts({
       lease_until_ms > ${now} and lease_until_ms <= ${now} + cast(${2 * FEED_LEASE_MS} as bigint) as "isLeased"
     from feed_attempts where attempted_at_ms is not null`.execute(usage)
   return new Map(
-    rows.map(({ feedId, owner, isLeased, ...attempt }) => [
-      feedId,
-      { ...attempt, isRunning: Boolean(isLeased) && owner !== null && !hasOwnerExited(owner) },
-    ]),
+    rows.map(({ feedId, owner, isLeased, ...attempt }) => {
+      const isRunning = Boolean(isLeased) && owner !== null && !hasOwnerExited(owner)
+      return [feedId, { attempt: { ...attempt, isRunning }, owner }]
+    }),
   )
 }
 
@@ -71,7 +79,8 @@ export async function acquireFeedLease(
   owner: string,
 ): Promise<Readonly<{ previous: FeedAttempt | undefined }> | null> {
   const { usage, clock } = store
-  const previous = (await fetchFeedAttempts(store)).get(feedId)
+  const { attempt: previous, owner: previousOwner = null } =
+    (await fetchOwnedAttempts(store)).get(feedId) ?? {}
   if (previous?.isRunning === true) return null
   const now = toLeaseTime(usage, clock)
   const until = sql`${now} + cast(${FEED_LEASE_MS} as bigint)`
@@ -83,6 +92,7 @@ export async function acquireFeedLease(
       lease_owner = excluded.lease_owner, lease_until_ms = excluded.lease_until_ms, retry_at_ms = null
     where feed_attempts.attempted_at_ms is not distinct from cast(${previous?.attemptedAtMs ?? null} as bigint)
       and feed_attempts.lease_until_ms = cast(${previous?.leaseUntilMs ?? 0} as bigint)
+      and feed_attempts.lease_owner is not distinct from cast(${previousOwner} as text)
     returning feed_id`
   const { rows } = await retryConflicts(() => acquire.execute(usage))
   return rows.length === 0 ? null : { previous }

@@ -95,6 +95,16 @@ describe.each(Object.entries(PREVIOUS))('two connections acquire a lease after: 
     expect(await extendFeedLease(fixture.store, feedId, winner)).toBe(true)
   })
 
+  it('at the same time and in the same millisecond as the attempt before - one wins', async () => {
+    const { feedId, ...fixture } = await openFeed()
+    await prepare(fixture.store, feedId)
+    const stores = [fixture.store, await openOtherStore(fixture)]
+    const acquired = await Promise.all(
+      stores.map((store) => acquireFeedLease(store, feedId, createLeaseOwner())),
+    )
+    expect(acquired.filter((lease) => lease !== null)).toHaveLength(1)
+  })
+
   it.each([
     ['still runs', async () => undefined],
     [
