@@ -1,0 +1,47 @@
+import { openCatalogStore } from '../../../src/catalog-service/store/open-store.ts'
+import { openSqlStore } from '../../../src/storage/sql-store.ts'
+import { describeLeases } from '../../database/lease-model.ts'
+import { type FakeClock, createFakeClock } from '../../helpers/fake-clock.ts'
+import { NOON_MS } from '../../helpers/harness.ts'
+import { useDatabase } from '../use-database.ts'
+
+const database = useDatabase()
+
+/** The columns that say when a lease ends. */
+const ENDS = [
+  ['vitrine_copy.copies', 'lease_until_ms'],
+  ['vitrine_copy.lookup_leases', 'until_ms'],
+  ['vitrine_copy.event_deliveries', 'lease_until_ms'],
+  ['vitrine_catalog.feed_attempts', 'lease_until_ms'],
+] as const
+
+/** The server's clock decides. A test cannot move it, and moves the ends of the leases instead. */
+describeLeases('PostgreSQL', async () => {
+  const clocks = new Map<string, FakeClock>()
+  const getClock = (owner: string): FakeClock => {
+    const clock = clocks.get(owner) ?? createFakeClock(NOON_MS)
+    clocks.set(owner, clock)
+    return clock
+  }
+  const { address } = database
+  const clock = getClock('')
+  await (await openSqlStore({ database: address, catalog: '', clock })).close()
+  await (await openCatalogStore({ database: address, clock })).close()
+  return {
+    copyAddress: address,
+    catalogAddress: address,
+    getClock,
+    async passTime(byMs) {
+      const updates = ENDS.map(
+        ([table, column]) => `update ${table} set ${column} = ${column} - ${byMs} where ${column} > 0`,
+      )
+      await database.run(updates.join('; '))
+    },
+    setMachineClock(owner, aheadMs) {
+      const machineClock = getClock(owner)
+      machineClock.step(NOON_MS + aheadMs - machineClock.nowMs())
+    },
+    // Far from each end: the server's clock goes on during a command.
+    listRemainingMs: (forMs) => [-forMs / 2, forMs / 2, 1.5 * forMs, 2.5 * forMs],
+  }
+})
