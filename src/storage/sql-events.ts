@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import { type Kysely, type Transaction, sql } from 'kysely'
+import { type Kysely, type SqlBool, type Transaction, sql } from 'kysely'
 import { type Clock, DAY_MS, HOUR_MS } from '../clock.ts'
 import { isPostgres } from '../database/is-postgres.ts'
-import { toLeaseTime } from '../database/lease-time.ts'
+import { type Lease, type LeaseRow, acquireLease, releaseLease } from '../database/leases.ts'
 import { transact } from '../database/transaction.ts'
 import type {
   DeliveryState,
@@ -42,6 +42,7 @@ export function createEventStore(
   catalog: string,
   clock: Clock,
 ): EventStore {
+  const toRow = (database: Kysely<CopyTables>) => toDelivery(database, catalog)
   return {
     async listEvents(limit) {
       const statement = `select ${COLUMNS} from ${SOURCE} where e.catalog = ?
@@ -54,7 +55,7 @@ export function createEventStore(
       // Most polls find nothing, and write nothing.
       if ((await findPending(reader, catalog, clock.nowMs())) === undefined) return undefined
       const work = (transaction: Transaction<CopyTables>): Promise<LeasedEvent | undefined> =>
-        leaseEvent(transaction, { catalog, clock, ...lease })
+        leaseEvent(transaction, { catalog, clock, lease })
       return transact(writer, work, 'read committed')
     },
     recordDelivery: ({ owner, id, failure, nextAttemptMs }) =>
@@ -63,22 +64,17 @@ export function createEventStore(
         async (transaction) => {
           const nowMs = clock.nowMs()
           const isDelivered = failure === null
-          const values = isDelivered ? [nowMs] : [failure, nowMs, nextAttemptMs]
-          const change = isDelivered
-            ? 'failures = 0, next_attempt_ms = 0, failure = null, delivered_at_ms = ?'
-            : 'failures = failures + 1, failure = ?, failed_at_ms = ?, next_attempt_ms = ?'
-          const statement = `update event_deliveries set lease_owner = null, lease_until_ms = 0, ${change}
-            where catalog = ? and lease_owner = ? returning catalog`
-          const rows = await execute(transaction, statement, [...values, catalog, owner])
-          if (rows.length > 0 && isDelivered)
+          const result = isDelivered
+            ? sql`failures = 0, next_attempt_ms = 0, failure = null, delivered_at_ms = ${nowMs}`
+            : sql`failures = failures + 1, failure = ${failure}, failed_at_ms = ${nowMs}, next_attempt_ms = ${nextAttemptMs}`
+          const isRecorded = await releaseLease(toRow(transaction), owner, result)
+          if (isRecorded && isDelivered)
             await execute(transaction, 'update events set delivered_at_ms = ? where id = ?', [nowMs, id])
         },
         'read committed',
       ),
     async releaseDelivery(owner) {
-      const statement =
-        'update event_deliveries set lease_owner = null, lease_until_ms = 0 where catalog = ? and lease_owner = ?'
-      await execute(writer, statement, [catalog, owner])
+      await releaseLease(toRow(writer), owner)
     },
     readDeliveryState: () => readDeliveryState(reader, catalog, clock.nowMs()),
   }
@@ -170,32 +166,30 @@ async function findPending(
   return row && toEvent(row)
 }
 
+/** The row whose lease allows to deliver the events of a catalog. */
+function toDelivery(database: Kysely<CopyTables>, catalog: string): Omit<LeaseRow, 'clock'> {
+  return { database, table: 'event_deliveries', key: sql`catalog = ${catalog}` }
+}
+
 async function leaseEvent(
   transaction: Transaction<CopyTables>,
-  { catalog, clock, owner, forMs }: Readonly<{ catalog: string; clock: Clock; owner: string; forMs: number }>,
+  { catalog, clock, lease }: Readonly<{ catalog: string; clock: Clock; lease: Lease }>,
 ): Promise<LeasedEvent | undefined> {
   await execute(
     transaction,
     'insert into event_deliveries (catalog) values (?) on conflict (catalog) do nothing',
     [catalog],
   )
-  const now = toLeaseTime(transaction, clock)
   const nowMs = clock.nowMs()
-  const { rows } = await sql<{ failures: number }>`update event_deliveries
-    set lease_owner = ${owner}, lease_until_ms = ${now} + cast(${forMs} as bigint)
-    where catalog = ${catalog}
-      and (lease_owner is null or lease_until_ms <= ${now} or lease_until_ms > ${now} + cast(${2 * forMs} as bigint))
-      and (next_attempt_ms <= ${nowMs} or next_attempt_ms > ${nowMs + 2 * MAX_RETRY_WAIT_MS})
-    returning failures`.execute(transaction)
-  if (rows[0] === undefined) return undefined
+  const row = toDelivery(transaction, catalog)
+  const latestMs = nowMs + 2 * MAX_RETRY_WAIT_MS
+  const key = sql<SqlBool>`${row.key} and (next_attempt_ms <= ${nowMs} or next_attempt_ms > ${latestMs})`
+  const failures = await acquireLease({ ...row, clock, key }, lease, 'failures')
+  if (failures === undefined) return undefined
   // Read after the row is locked: another process may have delivered the event that was found before.
   const event = await findPending(transaction, catalog, nowMs)
-  if (event !== undefined) return { event, failures: rows[0].failures }
-  await execute(
-    transaction,
-    'update event_deliveries set lease_owner = null, lease_until_ms = 0 where catalog = ?',
-    [catalog],
-  )
+  if (event !== undefined) return { event, failures }
+  await releaseLease(row, lease.owner)
   return undefined
 }
 

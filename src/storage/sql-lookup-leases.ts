@@ -2,6 +2,7 @@ import { type Kysely, sql } from 'kysely'
 import { type Clock, MINUTE_MS, isWithin } from '../clock.ts'
 import { createBatcher } from '../lib/batcher.ts'
 import { toLeaseTime } from '../database/lease-time.ts'
+import { createOverCondition, toLeaseEnd } from '../database/leases.ts'
 import type { CopyTables } from './schema.ts'
 import type { CopyStore } from './store.ts'
 
@@ -30,14 +31,14 @@ export function createLookupLeases(
     const now = toLeaseTime(database, clock)
     const leaseRows = sortByProduct([...firstByProduct.values()]).map(
       ({ channelId, gtin, owner, forMs }) =>
-        sql`(${catalog}, ${channelId}, ${gtin}, ${owner}, ${now} + cast(${forMs} as bigint))`,
+        sql`(${catalog}, ${channelId}, ${gtin}, ${owner}, ${toLeaseEnd(now, forMs)})`,
     )
-    // A lease that ends much later than a new one was acquired before the clock was set back.
-    const latest = sql`${now} + cast(${2 * Math.max(...requests.map(({ forMs }) => forMs))} as bigint)`
+    const isOver = createOverCondition('lookup_leases', now, Math.max(...requests.map(({ forMs }) => forMs)))
     const { rows: acquired } = await sql<{ channelId: string; gtin: string }>`
-      insert into lookup_leases (catalog, channel_id, gtin, owner, until_ms) values ${sql.join(leaseRows)}
-      on conflict (catalog, channel_id, gtin) do update set owner = excluded.owner, until_ms = excluded.until_ms
-      where lookup_leases.until_ms <= ${now} or lookup_leases.until_ms > ${latest}
+      insert into lookup_leases (catalog, channel_id, gtin, lease_owner, lease_until_ms)
+      values ${sql.join(leaseRows)}
+      on conflict (catalog, channel_id, gtin) do update
+      set lease_owner = excluded.lease_owner, lease_until_ms = excluded.lease_until_ms where ${isOver}
       returning channel_id as ${sql.ref('channelId')}, gtin`.execute(database)
     const acquiredKeys = new Set(acquired.map(toKey))
     return requests.map(
@@ -47,14 +48,17 @@ export function createLookupLeases(
 
   const release = createBatcher(async (requests: readonly ReleaseRequest[]) => {
     const conditions = sortByProduct(requests).map(
-      ({ channelId, gtin, owner }) => sql`channel_id = ${channelId} and gtin = ${gtin} and owner = ${owner}`,
+      ({ channelId, gtin, owner }) =>
+        sql`channel_id = ${channelId} and gtin = ${gtin} and lease_owner = ${owner}`,
     )
     await sql`delete from lookup_leases
       where catalog = ${catalog} and (${sql.join(conditions, sql` or `)})`.execute(database)
     const nowMs = clock.nowMs()
     if (!isWithin(sweptAtMs, SWEEP_INTERVAL_MS, nowMs)) {
       sweptAtMs = nowMs
-      await sql`delete from lookup_leases where until_ms <= ${toLeaseTime(database, clock)}`.execute(database)
+      await sql`delete from lookup_leases where lease_until_ms <= ${toLeaseTime(database, clock)}`.execute(
+        database,
+      )
     }
     return requests.map(() => undefined)
   })

@@ -52,8 +52,8 @@ export type LeaseKind = Readonly<{
   isSwept: boolean
   canExtend: boolean
   canFinish: boolean
-  /** No operation is a transaction, which would block the only thread of the test in SQLite. */
-  canRace: boolean
+  /** Acquired in a transaction: two at once would block the only thread of the test in SQLite. */
+  isTransaction: boolean
   /** Open a connection for each process; other owners use the last one. `run` has its own lease. */
   open(database: LeaseDatabase, processes: readonly string[]): Promise<(owner: string, run: number) => Lease>
 }>
@@ -104,7 +104,7 @@ const walks: LeaseKind = {
   isSwept: false,
   canExtend: true,
   canFinish: false,
-  canRace: true,
+  isTransaction: false,
   async open(database, processes) {
     const getCopy = await openCopies(database, processes)
     return (owner, run) => {
@@ -143,7 +143,7 @@ const lookups: LeaseKind = {
   isSwept: true,
   canExtend: false,
   canFinish: false,
-  canRace: true,
+  isTransaction: false,
   async open(database, processes) {
     const getCopy = await openCopies(database, processes)
     return (owner, run) => {
@@ -164,7 +164,7 @@ const feeds: LeaseKind = {
   isSwept: false,
   canExtend: true,
   canFinish: true,
-  canRace: true,
+  isTransaction: false,
   async open(database, processes) {
     const getStore = await openAll(processes, (owner) =>
       openCatalogStore({ database: database.catalogAddress, clock: database.getClock(owner) }),
@@ -200,7 +200,7 @@ const events: LeaseKind = {
   isSwept: false,
   canExtend: false,
   canFinish: true,
-  canRace: false,
+  isTransaction: true,
   async open(database, processes) {
     const getCopy = await openCopies(database, processes)
     const feed = { name: 'feed', channelId: null, fetchedAtMs: null }

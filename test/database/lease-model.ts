@@ -67,12 +67,17 @@ function createCommand(
 }
 
 /** Each process acquires the lease, or extends the one that it believes to have; two at once race for it. */
-function createTry(owners: readonly string[], { canExtend, canRace }: LeaseKind): Command {
+function createTry(
+  owners: readonly string[],
+  { canExtend, isTransaction }: LeaseKind,
+  isServer: boolean,
+): Command {
   const canTry = (model: Model, owner: string): boolean =>
     !model.crashed.has(owner) && (canExtend || !model.believers.has(owner))
   return createCommand(
     `${owners.join(' and ')} acquire or extend`,
-    (model) => (canRace || owners.length === 1) && owners.every((owner) => canTry(model, owner)),
+    (model) =>
+      (isServer || !isTransaction || owners.length === 1) && owners.every((owner) => canTry(model, owner)),
     async (model, { get }) => {
       const candidates = owners.filter((owner) =>
         model.believers.has(owner) ? model.holder === owner : model.isFree,
@@ -203,15 +208,16 @@ const FAR_LEASES = 40
 
 function listCommands(kind: LeaseKind, database: LeaseDatabase): fc.Arbitrary<Command>[] {
   const { forMs } = kind
+  const isServer = database.setMachineClock !== undefined
   const owner = fc.constantFrom(...PROCESSES)
-  const tries = owner.map((one) => createTry([one], kind))
+  const tries = owner.map((one) => createTry([one], kind, isServer))
   const races = fc.shuffledSubarray([...PROCESSES], { minLength: 2, maxLength: 2 })
   const farMs = FAR_LEASES * forMs
   const waits = fc.constantFrom(...database.listRemainingMs(forMs)).map(createWait)
   return [
     tries,
     tries,
-    races.map((owners) => createTry(owners, kind)),
+    races.map((owners) => createTry(owners, kind, isServer)),
     owner.map(createWrite),
     owner.map((one) => createFinish(one, kind)),
     owner.map(createRelease),

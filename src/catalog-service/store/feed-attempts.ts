@@ -2,6 +2,13 @@ import { sql } from 'kysely'
 import { type Clock, DAY_MS, MINUTE_MS, SECOND_MS } from '../../clock.ts'
 import { hasOwnerExited } from '../../database/lease-owner.ts'
 import { toLeaseTime } from '../../database/lease-time.ts'
+import {
+  type LeaseRow,
+  createOverCondition,
+  extendLease,
+  releaseLease,
+  toLeaseEnd,
+} from '../../database/leases.ts'
 import { retryConflicts } from '../../database/transaction.ts'
 import { FeedHeldError } from '../../errors.ts'
 import type { CatalogStore } from './catalog-store.ts'
@@ -51,23 +58,22 @@ async function fetchOwnedAttempts({
   usage,
   clock,
 }: AttemptStore): Promise<ReadonlyMap<number, OwnedAttempt>> {
-  const now = toLeaseTime(usage, clock)
-  // A lease that ends much later than a new one was acquired before the clock was set back.
+  const isOver = createOverCondition('feed_attempts', toLeaseTime(usage, clock), FEED_LEASE_MS)
   const { rows } = await sql<AttemptRow>`
     select feed_id as "feedId", attempted_at_ms as "attemptedAtMs", failure_count as "failureCount",
       error_code as "errorCode", error, retry_at_ms as "retryAtMs", lease_owner as owner, lease_until_ms as "leaseUntilMs",
-      lease_until_ms > ${now} and lease_until_ms <= ${now} + cast(${2 * FEED_LEASE_MS} as bigint) as "isLeased"
+      ${isOver} as "isOver"
     from feed_attempts where attempted_at_ms is not null`.execute(usage)
   return new Map(
-    rows.map(({ feedId, owner, isLeased, ...attempt }) => {
-      const isRunning = Boolean(isLeased) && owner !== null && !hasOwnerExited(owner)
+    rows.map(({ feedId, owner, isOver, ...attempt }) => {
+      const isRunning = !isOver && owner !== null && !hasOwnerExited(owner)
       return [feedId, { attempt: { ...attempt, isRunning }, owner }]
     }),
   )
 }
 
 type AttemptRow = Omit<FeedAttempt, 'isRunning'> &
-  Readonly<{ feedId: number; owner: string | null; isLeased: number | boolean }>
+  Readonly<{ feedId: number; owner: string | null; isOver: number | boolean }>
 
 /**
  * Acquire the right to run a feed, and return what the last attempt left; `null` when another process has it, or had it just
@@ -83,10 +89,10 @@ export async function acquireFeedLease(
     (await fetchOwnedAttempts(store)).get(feedId) ?? {}
   if (previous?.isRunning === true) return null
   const now = toLeaseTime(usage, clock)
-  const until = sql`${now} + cast(${FEED_LEASE_MS} as bigint)`
   const acquire = sql`
     insert into feed_attempts (feed_id, attempted_at_ms, failure_count, error_code, error, lease_owner, lease_until_ms)
-    values (${feedId}, ${now}, 1, ${INTERRUPTED.code}, ${INTERRUPTED.message}, ${owner}, ${until})
+    values (${feedId}, ${now}, 1, ${INTERRUPTED.code}, ${INTERRUPTED.message}, ${owner},
+      ${toLeaseEnd(now, FEED_LEASE_MS)})
     on conflict (feed_id) do update set attempted_at_ms = excluded.attempted_at_ms,
       failure_count = feed_attempts.failure_count + 1, error_code = excluded.error_code, error = excluded.error,
       lease_owner = excluded.lease_owner, lease_until_ms = excluded.lease_until_ms, retry_at_ms = null
@@ -104,35 +110,28 @@ const INTERRUPTED: FeedFailure = {
 }
 
 /** Extend the lease while the feed runs; `false` when another process has taken it over. */
-export async function extendFeedLease(
-  { usage, clock }: AttemptStore,
-  feedId: number,
-  owner: string,
-): Promise<boolean> {
-  const extend = sql`
-    update feed_attempts set lease_until_ms = ${toLeaseTime(usage, clock)} + cast(${FEED_LEASE_MS} as bigint)
-    where feed_id = ${feedId} and lease_owner = ${owner}`
-  const { numAffectedRows = 0n } = await retryConflicts(() => extend.execute(usage))
-  return numAffectedRows > 0n
+export function extendFeedLease(store: AttemptStore, feedId: number, owner: string): Promise<boolean> {
+  return retryConflicts(() => extendLease(toRow(store, feedId), { owner, forMs: FEED_LEASE_MS }))
+}
+
+function toRow({ usage, clock }: AttemptStore, feedId: number): LeaseRow {
+  return { database: usage, clock, table: 'feed_attempts', key: sql`feed_id = ${feedId}` }
 }
 
 /** Record how an attempt ended, and release the lease. */
 export async function finishFeedAttempt(
-  { usage, clock }: AttemptStore,
+  store: AttemptStore,
   feedId: number,
   { owner, failure }: Readonly<{ owner: string; failure: FeedFailure | null }>,
 ): Promise<void> {
   const retryAfterMs = Math.min(failure?.retryAfterMs ?? 0, MAX_RETRY_AFTER_MS)
-  const retryAt =
-    retryAfterMs > 0 ? sql`${toLeaseTime(usage, clock)} + cast(${retryAfterMs} as bigint)` : sql`null`
+  const now = toLeaseTime(store.usage, store.clock)
+  const retryAt = retryAfterMs > 0 ? sql`${now} + cast(${retryAfterMs} as bigint)` : sql`null`
   const outcome =
     failure === null
       ? sql`failure_count = 0, error_code = null, error = null`
       : sql`error_code = ${failure.code}, error = ${failure.message}, retry_at_ms = ${retryAt}`
-  const finish = sql`
-    update feed_attempts set ${outcome}, lease_owner = null, lease_until_ms = 0
-    where feed_id = ${feedId} and lease_owner = ${owner}`
-  await retryConflicts(() => finish.execute(usage))
+  await retryConflicts(() => releaseLease(toRow(store, feedId), owner, outcome))
 }
 
 const NO_ATTEMPT = {
@@ -145,16 +144,14 @@ const NO_ATTEMPT = {
 
 /** Release a lease without an attempt: restore what the last attempt left. */
 export async function cancelFeedAttempt(
-  { usage }: AttemptStore,
+  store: AttemptStore,
   feedId: number,
   { owner, previous }: Readonly<{ owner: string; previous: FeedAttempt | undefined }>,
 ): Promise<void> {
   const { attemptedAtMs, failureCount, errorCode, error, retryAtMs } = previous ?? NO_ATTEMPT
-  const cancel = sql`
-    update feed_attempts set attempted_at_ms = ${attemptedAtMs}, failure_count = ${failureCount}, error_code = ${errorCode},
-      error = ${error}, retry_at_ms = ${retryAtMs}, lease_owner = null, lease_until_ms = 0
-    where feed_id = ${feedId} and lease_owner = ${owner}`
-  await retryConflicts(() => cancel.execute(usage))
+  const restored = sql`attempted_at_ms = ${attemptedAtMs}, failure_count = ${failureCount}, error_code = ${errorCode},
+    error = ${error}, retry_at_ms = ${retryAtMs}`
+  await retryConflicts(() => releaseLease(toRow(store, feedId), owner, restored))
 }
 
 export async function removeFeedAttempts(

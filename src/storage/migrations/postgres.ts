@@ -52,8 +52,8 @@ export const POSTGRES_COPY_MIGRATIONS: Readonly<Record<string, Migration>> = {
     `create table if not exists quota_minutes (
       catalog ${TEXT} not null, minute integer not null, lookups integer not null, primary key (catalog, minute))`,
     `create table if not exists lookup_leases (
-      catalog ${TEXT} not null, channel_id ${TEXT} not null, gtin ${TEXT} not null, owner text not null,
-      until_ms bigint not null, primary key (catalog, channel_id, gtin))`,
+      catalog ${TEXT} not null, channel_id ${TEXT} not null, gtin ${TEXT} not null, lease_owner text not null,
+      lease_until_ms bigint not null, primary key (catalog, channel_id, gtin))`,
   ]),
   // SQLite's 0007.
   '0002-deal-filters': toMigration([

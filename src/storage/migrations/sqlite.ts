@@ -65,8 +65,8 @@ export const COPY_MIGRATIONS: Readonly<Record<string, Migration>> = {
   // Look-up leases (ADR 0005).
   '0005-lookup-leases': toMigration([
     `create table lookup_leases (
-      catalog text not null, channel_id text not null, gtin text not null, owner text not null,
-      until_ms bigint not null, constraint lookup_leases_pk primary key (catalog, channel_id, gtin))`,
+      catalog text not null, channel_id text not null, gtin text not null, lease_owner text not null,
+      lease_until_ms bigint not null, constraint lookup_leases_pk primary key (catalog, channel_id, gtin))`,
   ]),
   // Fencing tokens of leases, and reserved calls (ADR 0018).
   '0006-lease-fences': toMigration([

@@ -7,13 +7,12 @@ import { useDatabase } from '../use-database.ts'
 
 const database = useDatabase()
 
-/** The columns that say when a lease ends. */
-const ENDS = [
-  ['vitrine_copy.copies', 'lease_until_ms'],
-  ['vitrine_copy.lookup_leases', 'until_ms'],
-  ['vitrine_copy.event_deliveries', 'lease_until_ms'],
-  ['vitrine_catalog.feed_attempts', 'lease_until_ms'],
-] as const
+const TABLES = [
+  'vitrine_copy.copies',
+  'vitrine_copy.lookup_leases',
+  'vitrine_copy.event_deliveries',
+  'vitrine_catalog.feed_attempts',
+]
 
 /** The server's clock decides. A test cannot move it, and moves the ends of the leases instead. */
 describeLeases('PostgreSQL', async () => {
@@ -32,8 +31,8 @@ describeLeases('PostgreSQL', async () => {
     catalogAddress: address,
     getClock,
     async passTime(byMs) {
-      const updates = ENDS.map(
-        ([table, column]) => `update ${table} set ${column} = ${column} - ${byMs} where ${column} > 0`,
+      const updates = TABLES.map(
+        (table) => `update ${table} set lease_until_ms = lease_until_ms - ${byMs} where lease_until_ms > 0`,
       )
       await database.run(updates.join('; '))
     },

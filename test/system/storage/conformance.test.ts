@@ -16,7 +16,7 @@ describeCopy({
         await database.run(
           `update vitrine_copy.event_deliveries set lease_until_ms = lease_until_ms - ${byMs}`,
         )
-        await database.run(`update vitrine_copy.lookup_leases set until_ms = until_ms - ${byMs}`)
+        await database.run(`update vitrine_copy.lookup_leases set lease_until_ms = lease_until_ms - ${byMs}`)
       },
     }
   },

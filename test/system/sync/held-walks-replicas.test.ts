@@ -42,7 +42,7 @@ async function walk({ owner, clock }: Machine, skipWalkedSinceMs: number | null)
 /** Walk on all machines at once, in the same scheduled run. */
 async function walkTogether(skipWalkedSinceMs: number): Promise<readonly string[]> {
   // Leases expire by the database server's clock, which the test cannot move.
-  await database.run('update vitrine_copy.lookup_leases set until_ms = 0')
+  await database.run('update vitrine_copy.lookup_leases set lease_until_ms = 0')
   return (await Promise.all(machines.map((machine) => walk(machine, skipWalkedSinceMs)))).toSorted()
 }
 

@@ -1,0 +1,98 @@
+import { type QueryExecutorProvider, type RawBuilder, type SqlBool, sql } from 'kysely'
+import type { Clock } from '../clock.ts'
+import { isPostgres } from './is-postgres.ts'
+import { toLeaseTime } from './lease-time.ts'
+
+/** `forMs`: how long the lease lasts unless it is extended. */
+export type Lease = Readonly<{ owner: string; forMs: number }>
+
+/**
+ * A row that one process at a time has: `lease_owner` until `lease_until_ms`; `null` and 0 when it is released. A fenced row also
+ * has `lease_fence`, which grows with each new lease. `key`: the condition that finds the row.
+ */
+export type LeaseRow = Readonly<{
+  database: QueryExecutorProvider
+  clock: Clock
+  table: string
+  key: RawBuilder<SqlBool>
+}>
+
+/** Return when a lease that begins now ends, by the clock of `now` (`toLeaseTime`). */
+export function toLeaseEnd(now: RawBuilder<number>, forMs: number): RawBuilder<number> {
+  return sql`${now} + cast(${forMs} as bigint)`
+}
+
+/** Build the condition that a lease is over. One that ends too far ahead was acquired before the clock was set back. */
+export function createOverCondition(
+  table: string,
+  now: RawBuilder<number>,
+  forMs: number,
+): RawBuilder<SqlBool> {
+  const until = sql.ref(`${table}.lease_until_ms`)
+  return sql`(${until} <= ${now} or ${until} > ${toLeaseEnd(now, 2 * forMs)})`
+}
+
+/** Acquire the lease, and return one column of the row; `undefined` when another owner has it, or no row meets the `key`. */
+export async function acquireLease(
+  { database, clock, table, key }: LeaseRow,
+  { owner, forMs }: Lease,
+  returned: string,
+): Promise<number | undefined> {
+  const now = toLeaseTime(database, clock)
+  const { rows } = await sql<{ value: number }>`update ${sql.table(table)}
+    set lease_owner = ${owner}, lease_until_ms = ${toLeaseEnd(now, forMs)}
+    where ${key} and ${createOverCondition(table, now, forMs)}
+    returning ${sql.ref(returned)} as value`.execute(database)
+  return rows[0]?.value
+}
+
+/** Acquire the lease of a fenced row, and return the fence; `undefined` when another owner has it. */
+export async function acquireFencedLease(
+  { database, clock, table, key }: LeaseRow,
+  { owner, forMs }: Lease,
+): Promise<number | undefined> {
+  const now = toLeaseTime(database, clock)
+  // The owner may replace its own lease, whose writes the fence then rejects.
+  const { rows } = await sql<{ fence: number }>`update ${sql.table(table)}
+    set lease_owner = ${owner}, lease_until_ms = ${toLeaseEnd(now, forMs)}, lease_fence = lease_fence + 1
+    where ${key} and (lease_owner = ${owner} or ${createOverCondition(table, now, forMs)})
+    returning lease_fence as fence`.execute(database)
+  return rows[0]?.fence
+}
+
+/** Extend a lease, also an expired one; `false` when it was acquired again since (see `fence`), or released. */
+export async function extendLease(
+  { database, clock, table, key }: LeaseRow,
+  { owner, forMs }: Lease,
+  fence?: number,
+): Promise<boolean> {
+  const isCurrent = fence === undefined ? sql`` : sql`and lease_fence = ${fence}`
+  const until = toLeaseEnd(toLeaseTime(database, clock), forMs)
+  const { numAffectedRows = 0n } = await sql`update ${sql.table(table)} set lease_until_ms = ${until}
+    where ${key} and lease_owner = ${owner} ${isCurrent}`.execute(database)
+  return numAffectedRows > 0n
+}
+
+/** Release a lease and change other columns with it; `false`, without any effect, when this owner no longer has it. */
+export async function releaseLease(
+  { database, table, key }: Omit<LeaseRow, 'clock'>,
+  owner: string,
+  changes?: RawBuilder<unknown>,
+): Promise<boolean> {
+  const others = changes === undefined ? sql`` : sql`, ${changes}`
+  const { numAffectedRows = 0n } = await sql`update ${sql.table(table)}
+    set lease_owner = null, lease_until_ms = 0 ${others}
+    where ${key} and lease_owner = ${owner}`.execute(database)
+  return numAffectedRows > 0n
+}
+
+/** Whether no other lease was acquired since the one with this fence. Locks the row until the end of the transaction. */
+export async function isFenceCurrent(
+  { database, table, key }: Omit<LeaseRow, 'clock'>,
+  fence: number,
+): Promise<boolean> {
+  const lock = isPostgres(database) ? sql`for update` : sql``
+  const { rows } = await sql<{ fence: number }>`
+    select lease_fence as fence from ${sql.table(table)} where ${key} ${lock}`.execute(database)
+  return rows[0]?.fence === fence
+}
