@@ -2,14 +2,15 @@ import { join } from 'node:path'
 import { addCleanup } from '../helpers/cleanup.ts'
 import { makeCopyFile } from '../helpers/copy-file.ts'
 import { createFakeClock } from '../helpers/fake-clock.ts'
-import { NOON_MS } from '../helpers/harness.ts'
 import { describeLeases } from './lease-model.ts'
+
+const START_MS = Date.UTC(2026, 0, 1)
 
 /** A file belongs to one machine, so all processes have its clock. */
 describeLeases('SQLite', async () => {
   const { folder, path, remove } = await makeCopyFile()
   addCleanup(remove)
-  const clock = createFakeClock(NOON_MS)
+  const clock = createFakeClock(START_MS)
   return {
     copyAddress: { kind: 'sqlite', path },
     catalogAddress: { kind: 'sqlite', path: join(folder, 'catalog.db') },

@@ -2,9 +2,9 @@ import { openCatalogStore } from '../../../src/catalog-service/store/open-store.
 import { openSqlStore } from '../../../src/storage/sql-store.ts'
 import { describeLeases } from '../../database/lease-model.ts'
 import { type FakeClock, createFakeClock } from '../../helpers/fake-clock.ts'
-import { NOON_MS } from '../../helpers/harness.ts'
 import { useDatabase } from '../use-database.ts'
 
+const START_MS = Date.UTC(2026, 0, 1)
 const database = useDatabase()
 
 const TABLES = [
@@ -18,7 +18,7 @@ const TABLES = [
 describeLeases('PostgreSQL', async () => {
   const clocks = new Map<string, FakeClock>()
   const getClock = (owner: string): FakeClock => {
-    const clock = clocks.get(owner) ?? createFakeClock(NOON_MS)
+    const clock = clocks.get(owner) ?? createFakeClock(START_MS)
     clocks.set(owner, clock)
     return clock
   }
@@ -38,7 +38,7 @@ describeLeases('PostgreSQL', async () => {
     },
     setMachineClock(owner, aheadMs) {
       const machineClock = getClock(owner)
-      machineClock.step(NOON_MS + aheadMs - machineClock.nowMs())
+      machineClock.step(START_MS + aheadMs - machineClock.nowMs())
     },
     // Far from each end: the server's clock goes on during a command.
     listRemainingMs: (forMs) => [-forMs / 2, forMs / 2, 1.5 * forMs, 2.5 * forMs],
