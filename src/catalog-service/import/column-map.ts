@@ -1,16 +1,32 @@
+import { MAX_NAME_CHARACTERS } from '../../catalog/contract.ts'
+import { cleanText } from '../../offers/text.ts'
 import { toAvailability, toAwinAvailability } from './availability.ts'
 import { normalizeCondition } from './condition.ts'
 import type { FeedMap, FieldName, FieldValue } from './feed-map.ts'
 import { FIELD_NAMES } from './feed-map.ts'
 import { type SourceRow, toColumnName } from './feed-row.ts'
+import { toFeedText } from './feed-text.ts'
 import { toXmlKey } from './xml-paths.ts'
 
-/** Columns or paths of a field, of which the first non-empty one is used, and the value without one. */
-export type FieldSource = Readonly<{ columns: readonly string[]; value: string }>
+/** A field of the rows of one feed, resolved once from its column map. */
+export type Field = Readonly<{
+  /** Columns or paths with normalized names, of which the first non-empty one is used. */
+  columns: readonly string[]
+  /** The value without one; `''`: none. */
+  value: string
+  /** Return the value, trimmed; `''` without one. */
+  read(row: SourceRow): string
+  /** Return the value as plain text without markup; `undefined` when there is none. */
+  findText(row: SourceRow): string | undefined
+  /** Return the value on one line, cut after `MAX_NAME_CHARACTERS` and one more. */
+  readName(row: SourceRow): string
+  /** Return the name for a reject: the column that was read, else the first one. */
+  describe(row?: SourceRow): string
+}>
 
-/** A column map with normalized names. */
+/** A column map, resolved for one feed. */
 export type ColumnMap = Readonly<{
-  fields: Readonly<Record<FieldName, FieldSource>>
+  fields: Readonly<Record<FieldName, Field>>
   /** Decimal sign of prices; `undefined`: detected for each price. */
   decimal: FeedMap['decimal']
   /** Currency of prices that name none; `''`: there must be one. */
@@ -26,12 +42,12 @@ export type ValueSettings = Readonly<{ decimal?: FeedMap['decimal']; currency?: 
 export function toColumnMap(map: FeedMap, format: string, settings: ValueSettings = {}): ColumnMap {
   const toKey = { table: toColumnName, xml: toXmlKey, json: (path: string) => path }[map.format]
   const fields = Object.fromEntries(
-    FIELD_NAMES.map((name) => [name, toFieldSource(map.fields[name] ?? [], toKey)]),
-  ) as Record<FieldName, FieldSource>
+    FIELD_NAMES.map((name) => [name, createField(name, map.fields[name] ?? [], toKey)]),
+  ) as Record<FieldName, Field>
   const readAvailability =
     format === 'awin-csv'
       ? toAwinAvailability
-      : (row: SourceRow) => toAvailability(readSource(row, fields.availability))
+      : (row: SourceRow) => toAvailability(fields.availability.read(row))
   return {
     fields,
     decimal: settings.decimal ?? map.decimal,
@@ -41,28 +57,39 @@ export function toColumnMap(map: FeedMap, format: string, settings: ValueSetting
   }
 }
 
-function toFieldSource(value: FieldValue, toKey: (path: string) => string): FieldSource {
-  const alternatives = typeof value === 'object' && 'length' in value ? value : [value]
+function createField(name: FieldName, given: FieldValue, toKey: (path: string) => string): Field {
+  const alternatives = typeof given === 'object' && 'length' in given ? given : [given]
   const columns: string[] = []
+  let value = ''
   for (const alternative of alternatives) {
-    if (typeof alternative === 'object') return { columns, value: alternative.value }
+    if (typeof alternative === 'object') {
+      value = alternative.value
+      break
+    }
     columns.push(toKey(alternative))
   }
-  return { columns, value: '' }
-}
-
-export function readSource(row: SourceRow, source: FieldSource): string {
-  for (const column of source.columns) {
-    const text = row.read(column)
-    if (text !== '') return text
+  const read = (row: SourceRow): string => {
+    for (const column of columns) {
+      const text = row.read(column)
+      if (text !== '') return text
+    }
+    return value
   }
-  return source.value
-}
-
-/** Return the name of a field for a reject: the column that was read, else the first one. */
-export function describeField({ fields }: ColumnMap, name: FieldName, row?: SourceRow): string {
-  const { columns } = fields[name]
-  return columns.find((column) => row !== undefined && row.read(column) !== '') ?? columns[0] ?? name
+  return {
+    columns,
+    value,
+    read,
+    readName: (row) => cleanText(read(row), MAX_NAME_CHARACTERS + 1),
+    findText(row) {
+      for (const column of columns) {
+        const text = toFeedText(row.read(column))
+        if (text !== '') return text
+      }
+      return value === '' ? undefined : value
+    },
+    describe: (row) =>
+      columns.find((column) => row !== undefined && row.read(column) !== '') ?? columns[0] ?? name,
+  }
 }
 
 /** A table without one of these has no usable row. Each needs one of its fields. */

@@ -1,12 +1,11 @@
+import { MAX_NAME_CHARACTERS } from '../../catalog/contract.ts'
 import { MAX_READ_OFFERS } from '../../offers/offer-limits.ts'
 import { normalizeGtin } from '../../offers/gtin.ts'
 import { toUsableLink } from '../../offers/links.ts'
-import { cleanText } from '../../offers/text.ts'
 import { toYesOrNo } from './availability.ts'
-import { type ColumnMap, describeField, readSource } from './column-map.ts'
+import type { ColumnMap } from './column-map.ts'
 import { findConditionProblem } from './condition.ts'
 import { parseFeedGtin, parseIsbn, cleanCode } from './feed-gtin.ts'
-import type { FieldName } from './feed-map.ts'
 import {
   DEFAULT_NETWORK,
   type FeedOffer,
@@ -20,7 +19,7 @@ import {
   createRowRejects,
 } from './feed-row.ts'
 import { findTimeMs } from './feed-time.ts'
-import { decodeEntities, toFeedText } from './feed-text.ts'
+import { decodeEntities } from './feed-text.ts'
 import { type PriceTask, findPrices } from './row-prices.ts'
 
 export type RowContext = Readonly<{ columns: ColumnMap; names: NameOverrides; salt: string }>
@@ -33,7 +32,7 @@ export function toFeedRow(row: SourceRow, context: RowContext): FeedRow {
     row: row.row,
     bytes: row.bytes,
     guessGtin() {
-      const code = readSource(row, gtin)
+      const code = gtin.read(row)
       return code === '' ? undefined : normalizeGtin(cleanCode(code))
     },
     computeDigest: () => computeDigest(context.salt, row.getContent()),
@@ -54,10 +53,14 @@ function parseRow(row: SourceRow, { columns, names }: RowContext): ParsedRow {
 }
 
 function findProduct(task: MapTask): FeedProduct | undefined {
-  const { row, columns, reject } = task
+  const {
+    row,
+    columns: { fields },
+    reject,
+  } = task
   const gtin = findValidGtin(task)
   if (gtin === undefined) return undefined
-  const title = findText(task, 'title') ?? reject(describeField(columns, 'title'), 'the title is empty')
+  const title = fields.title.findText(row) ?? reject(fields.title.describe(), 'the title is empty')
   if (title === undefined) return undefined
   const offers = row.offers === undefined ? [findOffer(task)] : listOffers(task, row.offers)
   const usableOffers = offers.filter((offer) => offer !== undefined)
@@ -74,13 +77,14 @@ function listOffers(task: MapTask, rows: readonly SourceRow[]): (FeedOffer | und
 
 function findOffer(task: MapTask): FeedOffer | undefined {
   const { row, columns } = task
+  const { trackingLink, pageLink } = columns.fields
   if (!isUsable(task)) return undefined
-  const isTracked = readSource(row, columns.fields.trackingLink) !== ''
+  const isTracked = trackingLink.read(row) !== ''
   const url = findLink(task, isTracked ? 'trackingLink' : 'pageLink')
   if (url === undefined) return undefined
   const prices = findPrices(task)
   if (prices === undefined) return undefined
-  const shop = findMerchant(task, isTracked ? unescapeAddress(readSource(row, columns.fields.pageLink)) : url)
+  const shop = findMerchant(task, isTracked ? unescapeAddress(pageLink.read(row)) : url)
   const network = findNetwork(task)
   if (shop === undefined || network === undefined) return undefined
   // Without spread, which is slow for the many rows of a feed.
@@ -99,8 +103,6 @@ function findOffer(task: MapTask): FeedOffer | undefined {
   }
   return shop.isNamedByHost === true ? { ...offer, isNamedByHost: true } : offer
 }
-
-const MAX_NAME_CHARACTERS = 100
 
 const MAX_CODES = 20
 
@@ -137,25 +139,15 @@ function readCodes({ row }: MapTask, field: string): string[] {
     .filter((code) => code !== '')
 }
 
-/** Return the plain text of the first column that has any; `undefined` when all are empty. */
-function findText({ row, columns }: MapTask, name: FieldName): string | undefined {
-  const source = columns.fields[name]
-  for (const column of source.columns) {
-    const text = toFeedText(row.read(column))
-    if (text !== '') return text
-  }
-  return source.value === '' ? undefined : source.value
-}
-
 function isUsable(task: MapTask): boolean {
   return isNewCondition(task) && isForSale(task)
 }
 
 /** The contract has no field for used products, so they are rejected. */
 function isNewCondition({ row, columns, reject }: MapTask): boolean {
-  const { columns: fields, value } = columns.fields.condition
-  const texts = fields.flatMap((field) => row.readAll(field).map((text) => ({ field, text })))
-  for (const { field, text } of texts.length > 0 ? texts : [{ field: 'condition', text: value }]) {
+  const { condition } = columns.fields
+  const texts = condition.columns.flatMap((field) => row.readAll(field).map((text) => ({ field, text })))
+  for (const { field, text } of texts.length > 0 ? texts : [{ field: 'condition', text: condition.value }]) {
     const problem = findConditionProblem(text, columns.newConditions)
     if (problem !== undefined) {
       reject(field, problem)
@@ -165,43 +157,39 @@ function isNewCondition({ row, columns, reject }: MapTask): boolean {
   return true
 }
 
-function isForSale({ row, columns, reject }: MapTask): boolean {
-  if (toYesOrNo(readSource(row, columns.fields.forSale)) !== false) return true
-  reject(describeField(columns, 'forSale', row), 'not for sale')
+function isForSale({ row, columns: { fields }, reject }: MapTask): boolean {
+  if (toYesOrNo(fields.forSale.read(row)) !== false) return true
+  reject(fields.forSale.describe(row), 'not for sale')
   return false
 }
 
 /** Reject only the brand, not the product, when it is too long. */
-function findBrand(task: MapTask): string | null {
-  const { columns, reject } = task
-  const brand = findText(task, 'brand') ?? null
+function findBrand({ row, columns: { fields }, reject }: MapTask): string | null {
+  const brand = fields.brand.findText(row) ?? null
   if (brand === null || brand.length <= MAX_NAME_CHARACTERS) return brand
-  reject(
-    describeField(columns, 'brand'),
-    `longer than ${MAX_NAME_CHARACTERS} characters; the brand is left out`,
-  )
+  reject(fields.brand.describe(), `longer than ${MAX_NAME_CHARACTERS} characters; the brand is left out`)
   return null
 }
 
-function findMerchantReference({ row, columns, reject }: MapTask): string | null {
-  const text = cleanText(readSource(row, columns.fields.merchantReference), MAX_NAME_CHARACTERS + 1)
+function findMerchantReference({ row, columns: { fields }, reject }: MapTask): string | null {
+  const text = fields.merchantReference.readName(row)
   if (text.length <= MAX_NAME_CHARACTERS) return text || null
-  const field = describeField(columns, 'merchantReference', row)
+  const field = fields.merchantReference.describe(row)
   reject(field, `longer than ${MAX_NAME_CHARACTERS} characters; it is left out`)
   return null
 }
 
-function findNetwork({ row, columns, names, reject }: MapTask): string | undefined {
+function findNetwork({ row, columns: { fields }, names, reject }: MapTask): string | undefined {
   if (names.network !== undefined) return names.network
-  const network = cleanText(readSource(row, columns.fields.network), MAX_NAME_CHARACTERS + 1)
+  const network = fields.network.readName(row)
   if (network.length <= MAX_NAME_CHARACTERS) return network === '' ? DEFAULT_NETWORK : network
-  return reject(describeField(columns, 'network', row), `longer than ${MAX_NAME_CHARACTERS} characters`)
+  return reject(fields.network.describe(row), `longer than ${MAX_NAME_CHARACTERS} characters`)
 }
 
-function findCheckedAtMs({ row, columns, reject }: MapTask): number | null {
-  const text = readSource(row, columns.fields.checkedAt)
+function findCheckedAtMs({ row, columns: { fields }, reject }: MapTask): number | null {
+  const text = fields.checkedAt.read(row)
   if (text === '') return null
-  const field = describeField(columns, 'checkedAt', row)
+  const field = fields.checkedAt.describe(row)
   return findTimeMs(text) ?? reject(field, 'not a date or time (ISO 8601); it is left out') ?? null
 }
 
@@ -214,16 +202,16 @@ function toFeedLink(text: string): string | undefined {
 }
 
 /** Return the first non-empty column; reject it when it is not a usable link. */
-function findLink({ row, columns, reject }: MapTask, name: 'trackingLink' | 'pageLink'): string | undefined {
-  const text = unescapeAddress(readSource(row, columns.fields[name]))
+function findLink(
+  { row, columns: { fields }, reject }: MapTask,
+  name: 'trackingLink' | 'pageLink',
+): string | undefined {
+  const text = unescapeAddress(fields[name].read(row))
   const link = toFeedLink(text)
   if (link !== undefined) return link
   if (text !== '')
-    return reject(
-      describeField(columns, name, row),
-      'not an absolute http or https address without credentials',
-    )
-  const { trackingLink, pageLink } = columns.fields
+    return reject(fields[name].describe(row), 'not an absolute http or https address without credentials')
+  const { trackingLink, pageLink } = fields
   return reject(pageLink.columns[0] ?? trackingLink.columns[0] ?? 'link', 'there is no link')
 }
 
@@ -232,10 +220,15 @@ function findMerchant(
   task: MapTask,
   pageUrl: string,
 ): Pick<FeedOffer, 'merchant' | 'isNamedByHost'> | undefined {
-  const { columns, names, reject } = task
+  const {
+    row,
+    columns: { fields },
+    names,
+    reject,
+  } = task
   if (names.merchant !== undefined) return { merchant: names.merchant }
-  const merchant = findText(task, 'merchant')
-  const field = describeField(columns, 'merchant')
+  const merchant = fields.merchant.findText(row)
+  const field = fields.merchant.describe()
   if (merchant !== undefined)
     return merchant.length <= MAX_NAME_CHARACTERS
       ? { merchant }
@@ -254,7 +247,7 @@ const MAX_ADDRESSES = 100
 const ADDRESS_SEPARATOR = /,(?=\s*https?:\/\/)/i
 
 /** Return the distinct pictures of a row. Reject malformed addresses, but not the product. */
-function collectImages({ row, columns, reject }: MapTask): string[] {
+function collectImages({ row, columns: { fields }, reject }: MapTask): string[] {
   const images = new Set<string>()
   const add = (field: string, texts: readonly string[]): void => {
     for (const text of texts.slice(0, MAX_ADDRESSES).map(unescapeAddress)) {
@@ -265,7 +258,7 @@ function collectImages({ row, columns, reject }: MapTask): string[] {
     if (texts.length > MAX_ADDRESSES)
       reject(field, `more than ${MAX_ADDRESSES} pictures; the others are left out`)
   }
-  const { image, moreImages } = columns.fields
+  const { image, moreImages } = fields
   for (const field of image.columns) if (images.size === 0) add(field, row.readAll(field))
   for (const field of moreImages.columns) {
     const texts = row.readAll(field)

@@ -1,5 +1,5 @@
 import { comparePrices } from '../../offers/money.ts'
-import { type ColumnMap, describeField, readSource } from './column-map.ts'
+import type { ColumnMap } from './column-map.ts'
 import type { FieldName } from './feed-map.ts'
 import { type FeedPrice, describeMissingPrice, isPriceMissing, parseFeedPrice } from './feed-price.ts'
 import type { FeedOffer, SalePeriod, SourceRow } from './feed-row.ts'
@@ -17,8 +17,11 @@ type PriceText = Readonly<{ field: string; text: string }>
 
 /** A sale price below the price is the current price, and the price is the former one. Else a price above the price is the former one. */
 export function findPrices(task: PriceTask): Prices | undefined {
-  const { row, columns } = task
-  const columnCurrency = readSource(row, columns.fields.currency)
+  const {
+    row,
+    columns: { fields },
+  } = task
+  const columnCurrency = fields.currency.read(row)
   const regularText = findPriceText(task, 'price')
   if (regularText === undefined) return findSaleOnlyPrices(task, columnCurrency)
   const regular = parsePrice(task, regularText, columnCurrency)
@@ -49,11 +52,15 @@ function findRegularPrices(task: PriceTask, { amount, currency }: FeedPrice): Pr
 }
 
 function findSaleOnlyPrices(task: PriceTask, columnCurrency: string): Prices | undefined {
-  const { row, columns, reject } = task
+  const {
+    row,
+    columns: { fields },
+    reject,
+  } = task
   const saleText = findPriceText(task, 'salePrice')
   if (saleText === undefined) {
-    const field = columns.fields.price.columns[0] ?? 'price'
-    return reject(field, describeMissingPrice(readSource(row, columns.fields.price)))
+    const field = fields.price.columns[0] ?? 'price'
+    return reject(field, describeMissingPrice(fields.price.read(row)))
   }
   const sale = parsePrice(task, saleText, columnCurrency)
   const salePeriod = sale && findPeriod(task, 'the sale price is left out')
@@ -62,8 +69,8 @@ function findSaleOnlyPrices(task: PriceTask, columnCurrency: string): Prices | u
 }
 
 /** Return the first price of a field that is neither empty nor zero. */
-function findPriceText({ row, columns }: PriceTask, name: FieldName): PriceText | undefined {
-  const { columns: alternatives, value } = columns.fields[name]
+function findPriceText({ row, columns: { fields } }: PriceTask, name: FieldName): PriceText | undefined {
+  const { columns: alternatives, value } = fields[name]
   for (const field of alternatives) {
     const text = row.read(field)
     if (!isPriceMissing(text)) return { field, text: `${text} ${readOwnCurrency(row, field)}`.trim() }
@@ -105,16 +112,20 @@ function isFormerPrice(
 
 /** Return `null` without dates, and `undefined`, after a reject, when they are malformed. */
 function findPeriod(task: PriceTask, consequence: string): SalePeriod | null | undefined {
-  const { row, columns, reject } = task
-  const dates = readSource(row, columns.fields.saleDates)
+  const {
+    row,
+    columns: { fields },
+    reject,
+  } = task
+  const dates = fields.saleDates.read(row)
   if (!isDateMissing(dates)) {
-    const field = columns.fields.saleDates.columns[0] ?? 'saleDates'
+    const field = fields.saleDates.columns[0] ?? 'saleDates'
     return findSaleDates(dates) ?? reject(field, `not two dates separated by "/"; ${consequence}`)
   }
-  const start = readSource(row, columns.fields.saleStartsAt)
-  const end = readSource(row, columns.fields.saleEndsAt)
+  const start = fields.saleStartsAt.read(row)
+  const end = fields.saleEndsAt.read(row)
   if (isDateMissing(start) && isDateMissing(end)) return null
   const name = isDateMissing(end) ? 'saleStartsAt' : 'saleEndsAt'
   const reason = `not dates of a start and a later end; ${consequence}`
-  return findSalePeriod(start, end) ?? reject(describeField(columns, name, row), reason)
+  return findSalePeriod(start, end) ?? reject(fields[name].describe(row), reason)
 }
