@@ -7,7 +7,7 @@ import { type DatabaseAddress, serializeDatabaseAddress } from '../../config/dat
 import { FeedFetchError, UsageError, VitrineError } from '../../errors.ts'
 import { VERSION } from '../../lib/paths.ts'
 import { type ImportProgress, type ImportSummary, importFeed } from '../import/import-feed.ts'
-import { toReadSettings } from '../import/read-settings.ts'
+import { toReadSettings } from '../import/read-feed.ts'
 import type { CatalogStore } from '../store/catalog-store.ts'
 import {
   type FeedAttempt,

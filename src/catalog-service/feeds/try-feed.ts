@@ -2,8 +2,7 @@ import { ImportError } from '../../errors.ts'
 import type { FeedProduct, Reject } from '../import/feed-row.ts'
 import { parseFeedFormat } from '../import/formats.ts'
 import { openFeed } from '../import/open-feed.ts'
-import { readFeed } from '../import/read-feed.ts'
-import { toReaderOptions } from '../import/read-settings.ts'
+import { readFeed, toReaderOptions } from '../import/read-feed.ts'
 
 /** Rows, shops and reasons that a trial lists. */
 const MAX_EXAMPLES = 5

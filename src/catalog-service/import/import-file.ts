@@ -1,8 +1,8 @@
 import type { CatalogStore } from '../store/catalog-store.ts'
 import { findFeed } from '../store/feeds.ts'
-import { parseFeedName, toFeedName } from './feed-names.ts'
+import { parseFeedName, toFeedName } from './feed-target.ts'
 import { type ImportFeedOptions, type ImportSummary, importFeed } from './import-feed.ts'
-import { type ReadSettings, toReadSettings } from './read-settings.ts'
+import { type ReadSettings, toReadSettings } from './read-feed.ts'
 import { listRejectsPaths } from './rejects-file.ts'
 
 export type ImportFileOptions = Pick<

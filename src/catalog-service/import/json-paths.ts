@@ -1,7 +1,7 @@
 import { MAX_READ_OFFERS } from '../../offers/offer-limits.ts'
-import type { FeedMap } from './feed-map.ts'
+import type { FeedMap } from './column-map.ts'
 import { type SourceRow, truncateRaw } from './feed-row.ts'
-import { type FeedLine, decodeUtf8, parseJson } from './json-lines.ts'
+import { type FeedLine, decodeUtf8, parseJson } from './json-items.ts'
 import { findLineProblem } from './json-rows.ts'
 import { MAX_VALUES } from './xml-items.ts'
 

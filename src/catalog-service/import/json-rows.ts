@@ -7,8 +7,8 @@ import {
   wireOfferSchema,
   wireProductSchema,
 } from '../../catalog/contract.ts'
-import { toUsableLink } from '../../offers/links.ts'
 import { normalizeGtin, isCheckDigitValid } from '../../offers/gtin.ts'
+import { toUsableLink } from '../../offers/links.ts'
 import { comparePrices, isPrice } from '../../offers/money.ts'
 import { MAX_TEXT_CHARACTERS, cleanText } from '../../offers/text.ts'
 import {
@@ -26,9 +26,8 @@ import {
   createRowRejects,
   truncateRaw,
 } from './feed-row.ts'
-import { findRfc3339TimeMs } from './feed-time.ts'
-import { type FeedLine, decodeUtf8, parseJson } from './json-lines.ts'
-import { hasRepeatedName } from './json-names.ts'
+import { findRfc3339TimeMs } from './feed-values.ts'
+import { type FeedLine, decodeUtf8, parseJson, hasRepeatedName } from './json-items.ts'
 
 /** @yields the rows of each batch of lines or items in UTF-8, each one a product of the contract */
 export async function* readJsonRows(

@@ -1,11 +1,8 @@
 import { MAX_NAME_CHARACTERS } from '../../catalog/contract.ts'
-import { MAX_READ_OFFERS } from '../../offers/offer-limits.ts'
 import { normalizeGtin } from '../../offers/gtin.ts'
 import { toUsableLink } from '../../offers/links.ts'
-import { toYesOrNo } from './availability.ts'
+import { MAX_READ_OFFERS } from '../../offers/offer-limits.ts'
 import type { ColumnMap } from './column-map.ts'
-import { findConditionProblem } from './condition.ts'
-import { parseFeedGtin, parseIsbn, cleanCode } from './feed-gtin.ts'
 import {
   DEFAULT_NETWORK,
   type FeedOffer,
@@ -18,9 +15,16 @@ import {
   computeDigest,
   createRowRejects,
 } from './feed-row.ts'
-import { findTimeMs } from './feed-time.ts'
 import { decodeEntities } from './feed-text.ts'
-import { type PriceTask, findPrices } from './row-prices.ts'
+import {
+  toYesOrNo,
+  findConditionProblem,
+  parseFeedGtin,
+  parseIsbn,
+  cleanCode,
+  findTimeMs,
+} from './feed-values.ts'
+import { type PriceTask, findPrices } from './prices.ts'
 
 export type RowContext = Readonly<{ columns: ColumnMap; names: NameOverrides; salt: string }>
 

@@ -1,5 +1,4 @@
-import type { FeedMap } from './feed-map.ts'
-import type { Preset } from './preset.ts'
+import type { FeedMap, Preset } from './column-map.ts'
 
 /**
  * An Awin CSV: a publisher's export or an advertiser's upload. `rrp_price` (a recommended, not a former price) and `base_price` (a

@@ -1,5 +1,4 @@
-import type { FeedMap } from './feed-map.ts'
-import type { Preset } from './preset.ts'
+import type { FeedMap, Preset } from './column-map.ts'
 
 /** An earlier layout of Tradedoubler, in which each product is an offer, also as a table. */
 const TRADEDOUBLER_FLAT_FIELDS = {

@@ -1,4 +1,4 @@
-import type { Preset } from './preset.ts'
+import type { Preset } from './column-map.ts'
 
 /** Source: "Product feeds", TradeTracker (tradetracker.com). Feeds do not name the shop. */
 export const TRADETRACKER_PRESETS = [

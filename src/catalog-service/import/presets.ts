@@ -1,5 +1,4 @@
-import type { FeedMap } from './feed-map.ts'
-import type { Preset } from './preset.ts'
+import type { FeedMap, Preset } from './column-map.ts'
 import { AWIN_PRESETS } from './presets-awin.ts'
 import { TRADEDOUBLER_PRESETS } from './presets-tradedoubler.ts'
 import { TRADETRACKER_PRESETS } from './presets-tradetracker.ts'

@@ -2,9 +2,18 @@ import { isAscii } from 'node:buffer'
 import { hash } from 'node:crypto'
 import { ImportError } from '../../errors.ts'
 import { VERSION } from '../../lib/paths.ts'
-import { type ColumnMap, type ValueSettings, findMissingColumns, toColumnMap } from './column-map.ts'
+import type { Feed } from '../store/feeds.ts'
+import {
+  type ColumnMap,
+  type ValueSettings,
+  findMissingColumns,
+  toColumnMap,
+  type FeedMap,
+  type FeedMapChanges,
+  checkPaths,
+  parseFeedMap,
+} from './column-map.ts'
 import { chooseEncoding, decodeHead, decodeText, toUtf8 } from './encoding.ts'
-import { type FeedMap, type FeedMapChanges, checkPaths } from './feed-map.ts'
 import { type FeedRow, type NameOverrides, type SourceRow, toColumnName } from './feed-row.ts'
 import {
   type FeedFormat,
@@ -13,16 +22,16 @@ import {
   parseTableHead,
   rejectArchive,
   rejectNonFeed,
+  readJsonHead,
+  addRakutenHeader,
+  parseFeedFormat,
 } from './formats.ts'
-import { readJsonArray } from './json-array.ts'
-import { readJsonHead } from './json-head.ts'
-import { type FeedLine, readLines } from './json-lines.ts'
+import { readJsonArray, type FeedLine, readLines } from './json-items.ts'
 import { toJsonSourceRows } from './json-paths.ts'
 import { readJsonRows } from './json-rows.ts'
 import { type RowContext, toFeedRow } from './map-row.ts'
 import { type FeedHead, readHead } from './open-feed.ts'
 import { type FoundPreset, findPreset, listPresetFormats } from './presets.ts'
-import { addRakutenHeader } from './rakuten.ts'
 import { readTable } from './table.ts'
 import { createGoogleCollector, readXmlItems } from './xml-items.ts'
 import { type PathOptions, createPathCollector } from './xml-paths.ts'
@@ -242,4 +251,53 @@ function findHeader(head: string, map: FeedMap, { fields }: ColumnMap) {
   const columns = map.columns ?? Object.values(fields).flatMap((source) => source.columns)
   const found = parseTableHead(head, new Set(columns))
   return { ...found, delimiter: map.delimiter ?? found.delimiter }
+}
+
+/**
+ * How to read a file. `network` and `merchant` replace those of every offer. `map` is a column map as JSON; without it and
+ * `format`, the format is detected.
+ */
+export type ReadSettings = Readonly<{
+  format?: FeedFormat | undefined
+  map?: string | undefined
+  network?: string | undefined
+  merchant?: string | undefined
+  /** Of prices that name none, as three letters. */
+  currency?: string | undefined
+  /** Decimal sign of prices. */
+  decimal?: '.' | ',' | undefined
+  encoding?: string | undefined
+}>
+
+type Nullable<Settings> = { readonly [Name in keyof Settings]-?: Exclude<Settings[Name], undefined> | null }
+
+/** Return the settings of a feed. */
+export function toReadSettings(feed: Feed): ReadSettings {
+  const { format, map, network, merchant, currency, decimal, encoding } = feed
+  return {
+    map: map ?? undefined,
+    format: format === null ? undefined : parseFeedFormat(format),
+    network: network ?? undefined,
+    merchant: merchant ?? undefined,
+    currency: currency ?? undefined,
+    decimal: decimal ?? undefined,
+    encoding: encoding ?? undefined,
+  }
+}
+
+/** Return the settings as a feed stores them. */
+export function toStoredSettings(settings: ReadSettings): Nullable<ReadSettings> {
+  const { format = null, map = null, network = null, merchant = null } = settings
+  const { currency = null, decimal = null, encoding = null } = settings
+  return { format, map, network, merchant, currency, decimal, encoding }
+}
+
+/** @throws UsageError for an invalid map */
+export function toReaderOptions({ format, map, network, merchant, ...reading }: ReadSettings) {
+  return {
+    format,
+    map: map === undefined ? undefined : parseFeedMap(JSON.parse(map)),
+    names: { network, merchant },
+    ...reading,
+  }
 }

@@ -1,5 +1,5 @@
 import { findNamedCharacter } from './feed-text.ts'
-import { countLineBreaks } from './xml-tags.ts'
+import { countLineBreaks } from './xml-syntax.ts'
 
 /** Characters that XML 1.0 forbids and decoders do not replace. */
 // oxlint-disable-next-line no-control-regex -- the forbidden characters

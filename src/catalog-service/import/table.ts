@@ -1,6 +1,6 @@
 import { type Parser, parse } from 'csv-parse'
 import { ImportError } from '../../errors.ts'
-import type { Delimiter } from './feed-map.ts'
+import type { Delimiter } from './column-map.ts'
 import { MAX_RAW_CHARACTERS, MAX_ROW_BYTES, type SourceRow, truncateRaw, toColumnName } from './feed-row.ts'
 
 const MAX_COLUMNS = 1_000

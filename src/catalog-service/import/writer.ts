@@ -33,7 +33,7 @@ import {
   type ShopReport,
   createShopRegistry,
   toIsPage,
-} from './target.ts'
+} from './feed-target.ts'
 
 /** Hex digits of the URL's hash in `variant`: 48 bits, which a number represents exactly. */
 const VARIANT_DIGITS = 12

@@ -3,14 +3,19 @@ import { ImportError } from '../../errors.ts'
 import { UNDECODED } from './encoding.ts'
 import { MAX_ROW_BYTES, type SourceRow } from './feed-row.ts'
 import { UNCLOSED_TARGET, createXmlRepair } from './repair-xml.ts'
-import { type SaxParser, createSaxParser } from './sax-parser.ts'
 import {
+  type SaxParser,
+  createSaxParser,
   type OpenElement,
   createPathCounter,
   describeMissingItems,
   describeParserError,
-} from './xml-errors.ts'
-import { type TagChecks, countLineBreaks, escapePattern, toOpenTag } from './xml-tags.ts'
+  isParserError,
+  type TagChecks,
+  countLineBreaks,
+  escapePattern,
+  toOpenTag,
+} from './xml-syntax.ts'
 
 const MAX_DEPTH = 100
 
@@ -22,9 +27,6 @@ const MAX_END_CHARACTERS = 1_000
 
 /** In longer tags, damage is not found to belong to an item. */
 const MAX_TAG_CHARACTERS = 2_000
-
-/** Line and column precede the message of an error of the parser. */
-const PARSER_ERROR = /^\d+:\d+: /
 
 const UNDECODED_REASON = 'has bytes that cannot be decoded'
 const UNCLOSED_REASON =
@@ -173,7 +175,7 @@ export class XmlItemParser {
     } catch (error) {
       if (error instanceof DamagedItemError) return error
       // The parser throws errors without a class of their own.
-      if (!(error instanceof Error) || !PARSER_ERROR.test(error.message)) throw error
+      if (!isParserError(error)) throw error
       return this.#toDamage(error, text)
     }
   }

@@ -2,7 +2,7 @@ import type { SaxesTagNS } from 'saxes'
 import { type SourceRow, toColumnName } from './feed-row.ts'
 import { isBlockTag } from './feed-text.ts'
 import { type ItemCollector, XmlItemParser } from './xml-item-parser.ts'
-import { createTagChecks, toRawXml } from './xml-tags.ts'
+import { createTagChecks, toRawXml } from './xml-syntax.ts'
 
 const GOOGLE_NAMESPACE = /^https?:\/\/base\.google\.com\/c?ns\/\d\.\d\/?$/
 const ATOM_NAMESPACE = 'http://www.w3.org/2005/Atom'

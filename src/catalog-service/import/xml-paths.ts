@@ -3,7 +3,7 @@ import { MAX_READ_OFFERS } from '../../offers/offer-limits.ts'
 import { type SourceRow, toColumnName } from './feed-row.ts'
 import { isBlockTag } from './feed-text.ts'
 import type { ItemCollector } from './xml-item-parser.ts'
-import { createTagChecks, toRawXml } from './xml-tags.ts'
+import { createTagChecks, toRawXml } from './xml-syntax.ts'
 import { MAX_FIELD_CHARACTERS, MAX_VALUES } from './xml-items.ts'
 
 /** A step of a path: an element, possibly with `[@attribute=value]`. */

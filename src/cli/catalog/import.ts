@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { parseFeedFormat } from '../../catalog-service/import/formats.ts'
 import type { ImportSummary } from '../../catalog-service/import/import-feed.ts'
-import { toFeedName } from '../../catalog-service/import/feed-names.ts'
+import { toFeedName } from '../../catalog-service/import/feed-target.ts'
 import type { CatalogStore } from '../../catalog-service/store/catalog-store.ts'
 import { findFeed } from '../../catalog-service/store/feeds.ts'
 import { HOUR_SECONDS } from '../../clock.ts'

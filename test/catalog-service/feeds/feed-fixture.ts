@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { type FeedRun, type RunFeedOptions, runFeed } from '../../../src/catalog-service/feeds/run-feed.ts'
 import { fetchFeedStates } from '../../../src/catalog-service/feeds/feed-states.ts'
-import { prepareTarget } from '../../../src/catalog-service/import/target.ts'
+import { prepareTarget } from '../../../src/catalog-service/import/feed-target.ts'
 import type { CatalogStore } from '../../../src/catalog-service/store/catalog-store.ts'
 import { insertChannel } from '../../../src/catalog-service/store/channels.ts'
 import { type NewFeed, insertFeed } from '../../../src/catalog-service/store/feeds.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { toAvailability, toYesOrNo } from '../../../src/catalog-service/import/availability.ts'
+import { toAvailability, toYesOrNo } from '../../../src/catalog-service/import/feed-values.ts'
 
 describe('availability of a feed', () => {
   it.each([

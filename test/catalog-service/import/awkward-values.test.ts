@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { simplifyDecimals } from '../../../src/catalog-service/import/decimals.ts'
+import { simplifyDecimals } from '../../../src/catalog-service/import/prices.ts'
 import { readCells, readFeedText } from './read-feed-text.ts'
 
 const CELLS = {

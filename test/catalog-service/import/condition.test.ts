@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { findConditionProblem, normalizeCondition } from '../../../src/catalog-service/import/condition.ts'
-import { parseFeedMap } from '../../../src/catalog-service/import/feed-map.ts'
+import { findConditionProblem, normalizeCondition } from '../../../src/catalog-service/import/feed-values.ts'
+import { parseFeedMap } from '../../../src/catalog-service/import/column-map.ts'
 import { readCells } from './read-feed-text.ts'
 
 const NONE: ReadonlySet<string> = new Set()

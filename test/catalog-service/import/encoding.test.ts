@@ -1,6 +1,6 @@
 import iconv from 'iconv-lite'
 import { describe, expect, it } from 'vitest'
-import { parseFeedMap } from '../../../src/catalog-service/import/feed-map.ts'
+import { parseFeedMap } from '../../../src/catalog-service/import/column-map.ts'
 import { readFeedText } from './read-feed-text.ts'
 
 const HEAD = 'gtin,title,link,price\n'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { parseFeedGtin, parseIsbn, cleanCode } from '../../../src/catalog-service/import/feed-gtin.ts'
+import { parseFeedGtin, parseIsbn, cleanCode } from '../../../src/catalog-service/import/feed-values.ts'
 
 describe('gtin of a feed', () => {
   it.each([

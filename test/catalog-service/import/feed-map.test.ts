@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { type FeedMap, parseFeedMap } from '../../../src/catalog-service/import/feed-map.ts'
+import { type FeedMap, parseFeedMap } from '../../../src/catalog-service/import/column-map.ts'
 import { type FeedResult, readFeedText } from './read-feed-text.ts'
 
 const FIELDS = {

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { writeFileSync } from 'node:fs'
 import { describe, expect, it, test } from 'vitest'
-import { parseFeedName, toFeedName } from '../../../src/catalog-service/import/feed-names.ts'
+import { parseFeedName, toFeedName } from '../../../src/catalog-service/import/feed-target.ts'
 import { importFile } from '../../../src/catalog-service/import/import-file.ts'
 import { createOffer, createProduct, fetchProducts, openTestStore, writeFeed } from '../harness.ts'
 import { addChannel, addFeed } from '../feeds/feed-fixture.ts'

@@ -1,6 +1,6 @@
 import { assert, constantFrom, integer, property } from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { isPriceMissing, parseFeedPrice } from '../../../src/catalog-service/import/feed-price.ts'
+import { isPriceMissing, parseFeedPrice } from '../../../src/catalog-service/import/prices.ts'
 
 describe('price of a feed', () => {
   it.each([

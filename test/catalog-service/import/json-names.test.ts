@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { hasRepeatedName } from '../../../src/catalog-service/import/json-names.ts'
+import { hasRepeatedName } from '../../../src/catalog-service/import/json-items.ts'
 import { readFeedText } from './read-feed-text.ts'
 
 const check = (text: string): boolean => hasRepeatedName(text, JSON.parse(text))

@@ -1,7 +1,7 @@
 import { array, assert, asyncProperty, integer, stringMatching } from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { MAX_ROW_BYTES } from '../../../src/catalog-service/import/feed-row.ts'
-import { readLines } from '../../../src/catalog-service/import/json-lines.ts'
+import { readLines } from '../../../src/catalog-service/import/json-items.ts'
 import { readJsonRows } from '../../../src/catalog-service/import/json-rows.ts'
 
 async function* splitChunks(bytes: Buffer, sizes: readonly number[]): AsyncGenerator<Buffer> {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { parseFeedMap } from '../../../src/catalog-service/import/feed-map.ts'
+import { parseFeedMap } from '../../../src/catalog-service/import/column-map.ts'
 import { type FeedResult, readFeedText } from './read-feed-text.ts'
 
 const GTIN = '9520001001024'

@@ -5,7 +5,7 @@ import type { FeedOffer, FeedProduct } from '../../../src/catalog-service/import
 import { type Offer, parseOffer } from '../../../src/catalog/contract.ts'
 import { compareForBox, pickOnePerMerchant } from '../../../src/offers/ranking.ts'
 import { findStaleOffers, removeStaleOffers } from '../../../src/catalog-service/import/import-statements.ts'
-import { prepareTarget } from '../../../src/catalog-service/import/target.ts'
+import { prepareTarget } from '../../../src/catalog-service/import/feed-target.ts'
 import { createFeedWriter } from '../../../src/catalog-service/import/writer.ts'
 import { insertChannel } from '../../../src/catalog-service/store/channels.ts'
 import { type StoreUnderTest, fetchProducts, findProduct, openTestStore } from '../harness.ts'

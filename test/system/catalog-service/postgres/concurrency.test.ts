@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import { prepareTarget } from '../../../../src/catalog-service/import/target.ts'
+import { prepareTarget } from '../../../../src/catalog-service/import/feed-target.ts'
 import { createFeedWriter } from '../../../../src/catalog-service/import/writer.ts'
 import { seedSampleData } from '../../../../src/catalog-service/sample/seed-sample-data.ts'
 import { createCatalogService } from '../../../../src/catalog-service/service.ts'

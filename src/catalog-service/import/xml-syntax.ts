@@ -1,3 +1,76 @@
+import { SaxesParser, type SaxesTagNS } from 'saxes'
+import { ImportError } from '../../errors.ts'
+import { UNDECODED } from './encoding.ts'
+import { truncateRaw } from './feed-row.ts'
+import { findNamedCharacter } from './feed-text.ts'
+
+export type SaxParser = ReturnType<typeof createSaxParser>
+
+/** Create a strict parser that tolerates two common errors of real feeds: undeclared prefixes and HTML entities. */
+export function createSaxParser(file: string) {
+  const parser = new SaxesParser({ xmlns: true, resolvePrefix } as const)
+  parser.ENTITIES = new Proxy(parser.ENTITIES, {
+    get: (_entities, name) => findNamedCharacter(String(name)),
+  })
+  parser.on('doctype', (text) => {
+    if (text.includes('['))
+      throw new ImportError(
+        `${file} has a document type with declarations (<!DOCTYPE … [), which is not supported`,
+      )
+  })
+  return parser
+}
+
+function resolvePrefix(prefix: string): string {
+  return prefix === 'g' || prefix === 'G' ? 'http://base.google.com/ns/1.0' : `undeclared:${prefix}`
+}
+
+export type TagChecks = Readonly<{
+  /** Matches the name of an item, without a look at the elements around it. */
+  tagPattern: string
+  /** Whether a text contains the end of an item or offer, and then an element. */
+  hasItemBoundary(text: string): boolean
+}>
+
+/** Create the checks of a collector. `items`, `offers`: their names, as `toColumnName` gives them. */
+export function createTagChecks(items: readonly string[], offers: readonly string[] = []): TagChecks {
+  const end = new RegExp(`</${toTagPattern([...items, ...offers])}\\s*>`, 'i')
+  return {
+    tagPattern: toTagPattern(items),
+    hasItemBoundary(text) {
+      const found = end.exec(text)
+      return found !== null && /<[a-z_]/i.test(text.slice(found.index))
+    },
+  }
+}
+
+function toTagPattern(names: readonly string[]): string {
+  const patterns = names.map((name) => escapePattern(name).replaceAll('_', '[-_]'))
+  return `(?:[^\\s<>/:]+:)?(?:${patterns.join('|')})`
+}
+
+export function escapePattern(text: string): string {
+  return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
+}
+
+/** Return the fields of an item for a reject. */
+export function toRawXml(fields: object): string {
+  return truncateRaw(JSON.stringify(fields).replaceAll(UNDECODED, '\ufffd'))
+}
+
+/** Return the start tag as XML. */
+export function toOpenTag({ name, attributes }: SaxesTagNS): string {
+  return `<${name}${Object.values(attributes).map(toAttribute).join('')}>`
+}
+
+function toAttribute({ name, value }: Readonly<{ name: string; value: string }>): string {
+  return ` ${name}="${value.replace(/[&<"\s]/g, (character) => `&#${character.charCodeAt(0)};`)}"`
+}
+
+export function countLineBreaks(text: string): number {
+  return text.split(/\r\n|[\r\n]/).length - 1
+}
+
 /** An open element, and the line of the file where its tag ends. */
 export type OpenElement = Readonly<{ name: string; line: number }>
 
@@ -52,6 +125,11 @@ type ErrorLocation = Readonly<{
   closed: OpenElement | undefined
   open: OpenElement | undefined
 }>
+
+/** Line and column precede the message of an error of the parser. */
+export function isParserError(error: unknown): error is Error {
+  return error instanceof Error && /^\d+:\d+: /.test(error.message)
+}
 
 /** Describe an error such as `12:34: unexpected close tag.` by the line where it begins. */
 export function describeParserError(message: string, { toLine, closed, open }: ErrorLocation): string {
