@@ -1,3 +1,4 @@
+import { createSubSlot } from '../lib/sub-template.ts'
 import { MAX_LINK_CHARACTERS } from './links.ts'
 import { foldCase } from './text.ts'
 
@@ -225,4 +226,22 @@ function toPattern(text: string): string {
 
 function escapePattern(text: string): string {
   return text.replace(/[$()*+./?[\\\]^{|}-]/g, '\\$&')
+}
+
+/** Return the link of an offer, with a slot where a rule applies. */
+export function toLinkWithSlot({ network, affiliateUrl }: TrackedLink, rules: SubRules): string {
+  const position = rules.findPosition({ network, affiliateUrl })
+  if (position === undefined) return affiliateUrl
+  const slot = createSubSlot(position.before, position.after, position.maxCharacters)
+  return `${affiliateUrl.slice(0, position.index)}${slot}${affiliateUrl.slice(position.index)}`
+}
+
+/** Return the link of an offer for a placement; `null`: none. */
+export function toLinkOfPlacement(
+  { network, affiliateUrl }: TrackedLink,
+  rules: SubRules,
+  sub: string | null,
+): string {
+  const position = sub === null ? undefined : rules.findPosition({ network, affiliateUrl })
+  return position === undefined || sub === null ? affiliateUrl : insertSub(affiliateUrl, position, sub)
 }

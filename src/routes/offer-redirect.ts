@@ -6,7 +6,7 @@ import { toRefusalHeaders } from '../http/refusals.ts'
 import { createCrossOriginHeaders } from '../http/security-headers.ts'
 import { normalizeGtin } from '../offers/gtin.ts'
 import { createParameterReader, parseOrDefault } from '../widgets/parameters.ts'
-import { toLinkOfPlacement } from '../widgets/sub-slots.ts'
+import { toLinkOfPlacement } from '../offers/sub-ids.ts'
 import { getParameter, parseQuery } from './requests.ts'
 
 /** Create the route `/go/{channel}/{gtin}/{offer}` for sandboxed frames and `VITRINE_LINKS=counted`. The target is the stored link of the offer. */

@@ -24,11 +24,10 @@ import type { ShopBook } from '../offers/shop-book.ts'
 import { foldCase } from '../offers/text.ts'
 import type { CopyEntry, ObservedDayCounts } from '../storage/store.ts'
 import { formatDay, formatDiscount, formatPrice } from '../widgets/format.ts'
-import { toChartView } from '../widgets/history.ts'
+import { toChartView, toPriceChart } from '../widgets/history.ts'
 import { getLocalization } from '../widgets/locales/index.ts'
 import { isMerchantSelected, selectOffers } from '../widgets/offer-selection.ts'
 import type { BoxOptions } from '../widgets/options.ts'
-import { toPriceChart } from '../widgets/price-chart.ts'
 
 /** `merchant`: as in the catalog, or case-folded when it no longer sells the product. `price`: the present one, if there is one. */
 type ObservedSeries = PriceSeries & Readonly<{ merchant: string; price: number | null }>

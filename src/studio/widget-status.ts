@@ -1,6 +1,8 @@
 import { UnavailableError, VitrineError } from '../errors.ts'
 import { type WidgetSize, toWidgetSize } from '../widgets/heights.ts'
-import type { BoxView, GridView, PicksView } from '../widgets/view-models.ts'
+import type { BoxView } from '../widgets/box.ts'
+import type { GridView } from '../widgets/grid.ts'
+import type { PicksView } from '../widgets/picks.ts'
 import type { Widget } from '../widgets/widget.ts'
 
 /** `isComplete`: whether every product of the widget's address is shown. */

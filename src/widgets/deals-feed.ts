@@ -5,7 +5,7 @@ import type { WidgetAddress } from './address.ts'
 import { getLocalization } from './locales/index.ts'
 import type { GridOptions } from './options.ts'
 import { getDefaultHeading } from './view-parts.ts'
-import type { DealView, GridView } from './view-models.ts'
+import type { DealView, GridView } from './grid.ts'
 
 export type DealsFeedView = ReturnType<typeof toDealsFeedView>
 

@@ -5,8 +5,13 @@ import type { CacheStatus, Cached } from '../freshness/age.ts'
 import { type PriceRules, createPriceCheck } from '../offers/price-age.ts'
 import { foldCase } from '../offers/text.ts'
 import type { WidgetAddress } from './address.ts'
-import type { BoxFilters } from './offer-selection.ts'
-import { type SelectedProduct, type ShownProduct, findProductTimes, findShownProduct } from './picks.ts'
+import {
+  type BoxFilters,
+  type SelectedProduct,
+  type ShownProduct,
+  findProductTimes,
+  findShownProduct,
+} from './offer-selection.ts'
 import type { ViewContext } from './view-parts.ts'
 import {
   PARTIAL_VALID_MS,

@@ -1,6 +1,8 @@
 import type { BoxLayout, GridLayout, PicksLayout } from './option-list.ts'
 import type { BoxOptions } from './options.ts'
-import type { BoxView, GridView, PicksView } from './view-models.ts'
+import type { BoxView } from './box.ts'
+import type { GridView } from './grid.ts'
+import type { PicksView } from './picks.ts'
 
 /** The properties of a box that determine its height. */
 type BoxSize = Readonly<{

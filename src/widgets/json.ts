@@ -12,7 +12,9 @@ import type {
 } from './json-types.ts'
 import { joinTextParts } from './locales/index.ts'
 import { listNotices } from './view-parts.ts'
-import type { BoxView, DealView, GridView, OfferView, PicksView } from './view-models.ts'
+import type { BoxView, OfferView } from './box.ts'
+import type { DealView, GridView } from './grid.ts'
+import type { PicksView } from './picks.ts'
 
 /**
  * JSON of the views that the HTML is rendered from. Links contain slots for the id of a placement (`lib/sub-template.ts`).

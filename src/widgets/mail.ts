@@ -2,7 +2,9 @@ import { type AccentColours, toAccentColours } from './accent.ts'
 import { type Localization, type TextPart, getLocalization } from './locales/index.ts'
 import { isSvg } from './picture.ts'
 import { listNotices } from './view-parts.ts'
-import type { AnyView, BoxView, DealView, OfferView } from './view-models.ts'
+import type { AnyView } from './view-models.ts'
+import type { BoxView, OfferView } from './box.ts'
+import type { DealView } from './grid.ts'
 
 type Colours = AccentColours & Readonly<Record<'surface' | 'ink' | 'quiet' | 'hairline' | 'edge', string>>
 

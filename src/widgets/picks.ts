@@ -1,113 +1,71 @@
-import type { Offer, Product } from '../catalog/contract.ts'
-import { type PriceRules, createPriceCheck, findPriceTimes } from '../offers/price-age.ts'
-import type { ShopBook } from '../offers/shop-book.ts'
+import type { PicksAddress } from './address.ts'
 import { formatCount } from './format.ts'
-import { type Localization, getLocalization } from './locales/index.ts'
-import { type BoxFilters, selectOffers } from './offer-selection.ts'
+import { combineProducts, openChannel, selectProducts } from './found-products.ts'
+import { CHANNEL_GONE_REASON, explainHiddenProducts, explainMissingProducts } from './hidden-reasons.ts'
+import { getLocalization } from './locales/index.ts'
+import { expandShops, limitPicksRows, type ShownProduct, findProductTimes } from './offer-selection.ts'
 import type { PicksLayout } from './option-list.ts'
-import type { PicksOptions } from './options.ts'
-import { findMainImage, toPictureView } from './picture.ts'
+import type { OptionDefaults, PicksOptions } from './options.ts'
+import { toProductRow, type ViewContext, toHeaderView, toNoticesView, toWrapperView } from './view-parts.ts'
 import {
-  type ViewContext,
-  findShownBrand,
-  toHeaderView,
-  toNoticesView,
-  toOfferView,
-  toWrapperView,
-} from './view-parts.ts'
+  type Widget,
+  type WidgetDetails,
+  createDigestFunction,
+  createViewContext,
+  limitToPrices,
+} from './widget.ts'
 
-/** `asOfMs`: when the catalog returned the product, Unix milliseconds. */
-export type DatedProduct = Readonly<{ product: Product; asOfMs: number }>
-
-/** A product with the offers that the options select, at least one, in their order. */
-export type SelectedProduct = DatedProduct & Readonly<{ offers: readonly Offer[] }>
-
-/** A product with the offers that are listed of it: the first of those that are selected (`row-limits.ts`). */
-export type ShownProduct = SelectedProduct &
-  Readonly<{
-    /** Selected offers. */
-    offerCount: number
-    /** Whether the first offer has the lowest price of several in stock. */
-    isLowestOfSeveral: boolean
-  }>
-
-/** Select the offers of a product by the rules of a box; `undefined` when none is left. */
-export function findShownProduct(
-  { product, asOfMs }: DatedProduct,
-  options: BoxFilters,
-  { shops, ...rules }: PriceRules & Readonly<{ shops: ShopBook }>,
-): SelectedProduct | undefined {
-  const isPriced = createPriceCheck(asOfMs, rules)
-  const offers = selectOffers(product.offers, options, { isPriced, shops })
-  return offers.length === 0 ? undefined : { product, asOfMs, offers }
-}
-
-/** Find the times of the offers of several products. */
-export function findProductTimes(
-  shown: readonly SelectedProduct[],
-  rules: PriceRules,
-): ReturnType<typeof findPriceTimes> {
-  return findPriceTimes(
-    shown.flatMap(({ offers, asOfMs }) => offers.map((offer) => ({ offer, asOfMs }))),
-    rules,
-  )
+/** Read the data of a round-up. @throws UnknownChannelError, UnavailableError */
+export async function getPicks(
+  details: WidgetDetails,
+  defaults: OptionDefaults,
+  address: PicksAddress,
+): Promise<Widget<PicksView>> {
+  const { gtins } = address
+  const options = expandShops(address.options, details.shops)
+  const { channel, isGone, isOutdated, findProduct } = await openChannel(details, address)
+  const products = await Promise.all(gtins.map(findProduct))
+  const viewContext = createViewContext(details, address)
+  const shown = limitPicksRows(selectProducts(products, options, viewContext), viewContext)
+  const combined = combineProducts({ products, shown, isGone, options }, viewContext)
+  const labelled = shown.map((one) => ({
+    ...one,
+    label: options.labels[gtins.indexOf(one.product.gtin)] || null,
+  }))
+  const explainDetails = { options, defaults, shops: details.shops }
+  return {
+    address,
+    computeDigest: createDigestFunction(combined.digestState, combined.digestData),
+    get hiddenReason() {
+      return isGone
+        ? CHANNEL_GONE_REASON
+        : explainHiddenProducts(products, combined.productStates, explainDetails)
+    },
+    get missingReason() {
+      return explainMissingProducts(products, combined.productStates, explainDetails)
+    },
+    gtins,
+    productStates: combined.productStates,
+    isShown: shown.length > 0,
+    getView: () => toPicksView(labelled, options, viewContext),
+    channel,
+    asOfMs: combined.asOfMs,
+    oldestPriceMs: combined.oldestPriceMs,
+    saleEndMs: combined.saleEndMs,
+    status: combined.status,
+    validUntilMs: limitToPrices(details, combined.validUntilMs, combined),
+    isOutdated,
+    isPartial: combined.isPartial,
+  }
 }
 
 /** Widths of the pictures, CSS pixels. */
 const PICTURE_WIDTHS_PX: Readonly<Record<PicksLayout, number>> = { rank: 144, table: 72, row: 72 }
 
-type OfferRowDetails = Readonly<{ localization: Localization; viewContext: ViewContext }>
-
-/** Build the views of the listed offers of a product in their order. `isBest` marks the lowest price of several in stock. */
-export function toOfferRows(
-  { product: { gtin }, asOfMs, offers, isLowestOfSeveral }: ShownProduct,
-  { localization, viewContext }: OfferRowDetails,
-) {
-  const isPriced = createPriceCheck(asOfMs, viewContext)
-  return offers.map((offer, index) => ({
-    isBest: index === 0 && isLowestOfSeveral,
-    linkText: localization.texts.toShop,
-    ...toOfferView(offer, { gtin, isPriced: isPriced(offer), localization, viewContext }),
-  }))
-}
-
-/** Build the view of offers that are left out of a list that is too long; `null`: none. */
-export function toOmittedView(count: number, { messages, locale }: Localization) {
-  if (count === 0) return null
-  return { count, label: messages.formatOmittedShops({ count, shown: formatCount(count, locale) }) }
-}
-
-/** Build the view of a product in a row or card: its first offer, and its shops in a fold; `undefined` without offers. */
-export function toProductRow(
-  shown: ShownProduct,
-  { widthPx, ...details }: OfferRowDetails & Readonly<{ widthPx: number }>,
-) {
-  const rows = toOfferRows(shown, details)
-  const [offer] = rows
-  if (offer === undefined) return undefined
-  const { product, offerCount } = shown
-  const { messages, locale } = details.localization
-  const count = { count: offerCount, shown: formatCount(offerCount, locale) }
-  return {
-    title: product.title,
-    brand: findShownBrand(product),
-    picture: toPictureView(findMainImage(product.images, details.viewContext), widthPx, details.viewContext),
-    offer,
-    /** The first offers, folded below "25 shops"; `null` for a single one. */
-    shops:
-      offerCount < 2
-        ? null
-        : {
-            label: messages.formatShopCount(count),
-            // The first one is shown above the fold.
-            offers: rows.length < 2 ? [] : rows,
-            omitted: toOmittedView(offerCount - rows.length, details.localization),
-          },
-  }
-}
-
 /** `label`: `null` for none. */
 type LabelledProduct = ShownProduct & Readonly<{ label: string | null }>
+
+export type PicksView = NonNullable<ReturnType<typeof toPicksView>>
 
 /** Build the view of a round-up; `undefined` without products. */
 export function toPicksView(

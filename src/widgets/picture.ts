@@ -1,7 +1,7 @@
 import { PICTURE_WIDTHS } from '../offers/pictures.ts'
 import { parseUrl } from '../lib/urls.ts'
 import type { BoxLayout } from './option-list.ts'
-import type { ViewContext } from './view-parts.ts'
+import type { Surface } from './options.ts'
 
 /** Widths that a browser may choose from: for screens with one, two and three pixels per CSS pixel. */
 const CANDIDATES = 3
@@ -12,9 +12,14 @@ const BOX_CANDIDATES = 4
 /** Minimum width of a window in which the picture of a box stands above the title, in 208 instead of 96 px. */
 const WIDE_BOX = '(min-width: 820px) 208px'
 
-/** `surface`: absent in the studio. */
-type PictureContext = Pick<ViewContext, 'publicUrl' | 'publishPicture'> &
-  Partial<Pick<ViewContext, 'surface'>>
+export type PictureContext = Readonly<{
+  /** Absolute, because fragments are part of pages of other sites. */
+  publicUrl: string
+  /** Return the hash of a picture that this server serves; `undefined`: browsers load it from its own address. */
+  publishPicture?: ((imageUrl: string) => string | undefined) | undefined
+  /** Absent in the studio. */
+  surface?: Surface
+}>
 
 /** Build the view of the picture of a box; `null` without a picture. */
 export function toBoxPictureView(imageUrl: string | null, layout: BoxLayout, viewContext: PictureContext) {

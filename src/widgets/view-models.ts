@@ -1,8 +1,8 @@
-import type { toGridView } from './deals.ts'
+import type { BoxView } from './box.ts'
+import type { GridView } from './grid.ts'
+import type { PicksView } from './picks.ts'
 import type { CommonOptions } from './options.ts'
-import type { toPicksView } from './picks.ts'
 import type { toHeaderView, toNoticesView, toWrapperView } from './view-parts.ts'
-import type { toBoxView } from './where-to-buy.ts'
 
 /**
  * The data of the templates: localized, formatted texts, and validated addresses. Nothing here is markup; the templates
@@ -13,12 +13,7 @@ import type { toBoxView } from './where-to-buy.ts'
 export type WrapperView = ReturnType<typeof toWrapperView>
 export type HeaderView = ReturnType<typeof toHeaderView>
 export type NoticesView = ReturnType<typeof toNoticesView>
-export type BoxView = ReturnType<typeof toBoxView>
-export type OfferView = BoxView['offers'][number]
-export type PicksView = NonNullable<ReturnType<typeof toPicksView>>
-export type GridView = NonNullable<ReturnType<typeof toGridView>>
 export type AnyView = BoxView | PicksView | GridView
-export type DealView = GridView['deals'][number]
 
 export type EmbedView = Readonly<{
   lang: string

@@ -2,29 +2,29 @@ import { hash } from 'node:crypto'
 import type { Offer } from '../catalog/contract.ts'
 import { isFuture } from '../clock.ts'
 import type { Disclosure } from '../config/parsers.ts'
+import { createSubSlot } from '../lib/sub-template.ts'
 import { type Evidence, toOfferKey } from '../offers/deals.ts'
-import type { PriceRules } from '../offers/price-age.ts'
-import type { Shop, ShopBook } from '../offers/shop-book.ts'
-import type { SubRules } from '../offers/sub-ids.ts'
+import { type PriceRules, createPriceCheck } from '../offers/price-age.ts'
 import { isInStock } from '../offers/ranking.ts'
 import { computeDiscountPercent, isOnSale } from '../offers/sale.ts'
+import type { Shop, ShopBook } from '../offers/shop-book.ts'
+import { type SubRules, toLinkWithSlot } from '../offers/sub-ids.ts'
 import { foldCase } from '../offers/text.ts'
-import { createSubSlot } from '../lib/sub-template.ts'
-import { formatDiscount, formatShownPrice, formatShownTime } from './format.ts'
+import type { WidgetKind } from './address.ts'
+import { formatDiscount, formatShownPrice, formatShownTime, formatCount } from './format.ts'
 import {
   type AvailabilityKey,
   type Localization,
   type LocaleTexts,
   getLocalization,
 } from './locales/index.ts'
-import type { WidgetKind } from './address.ts'
+import type { ShownProduct } from './offer-selection.ts'
 import type { CommonOptions, Surface } from './options.ts'
-import { toLinkWithSlot } from './sub-slots.ts'
+import { type PictureContext, findMainImage, toPictureView } from './picture.ts'
 
 export type ViewContext = PriceRules &
+  PictureContext &
   Readonly<{
-    /** Absolute, because fragments are part of pages of other sites. */
-    publicUrl: string
     /** Path of the style sheet with its hash. */
     stylePath: string
     disclosure: Disclosure
@@ -35,8 +35,6 @@ export type ViewContext = PriceRules &
     subRules: SubRules
     /** Address of `/go/{channel}/` if clicks are counted there; `null`: links lead to the shops. */
     countedBaseUrl: string | null
-    /** Return the hash of a picture that this server serves; `undefined`: browsers load it from its own address. */
-    publishPicture?: ((imageUrl: string) => string | undefined) | undefined
   }>
 
 /** Build the outer element of a fragment. */
@@ -263,4 +261,54 @@ export function listNotices({
 function toDisclosureText(disclosure: Disclosure, texts: LocaleTexts): string | null {
   if (disclosure.kind === 'off') return null
   return disclosure.kind === 'text' ? disclosure.text : texts.disclosure
+}
+
+type OfferRowDetails = Readonly<{ localization: Localization; viewContext: ViewContext }>
+
+/** Build the views of the listed offers of a product in their order. `isBest` marks the lowest price of several in stock. */
+export function toOfferRows(
+  { product: { gtin }, asOfMs, offers, isLowestOfSeveral }: ShownProduct,
+  { localization, viewContext }: OfferRowDetails,
+) {
+  const isPriced = createPriceCheck(asOfMs, viewContext)
+  return offers.map((offer, index) => ({
+    isBest: index === 0 && isLowestOfSeveral,
+    linkText: localization.texts.toShop,
+    ...toOfferView(offer, { gtin, isPriced: isPriced(offer), localization, viewContext }),
+  }))
+}
+
+/** Build the view of offers that are left out of a list that is too long; `null`: none. */
+export function toOmittedView(count: number, { messages, locale }: Localization) {
+  if (count === 0) return null
+  return { count, label: messages.formatOmittedShops({ count, shown: formatCount(count, locale) }) }
+}
+
+/** Build the view of a product in a row or card: its first offer, and its shops in a fold; `undefined` without offers. */
+export function toProductRow(
+  shown: ShownProduct,
+  { widthPx, ...details }: OfferRowDetails & Readonly<{ widthPx: number }>,
+) {
+  const rows = toOfferRows(shown, details)
+  const [offer] = rows
+  if (offer === undefined) return undefined
+  const { product, offerCount } = shown
+  const { messages, locale } = details.localization
+  const count = { count: offerCount, shown: formatCount(offerCount, locale) }
+  return {
+    title: product.title,
+    brand: findShownBrand(product),
+    picture: toPictureView(findMainImage(product.images, details.viewContext), widthPx, details.viewContext),
+    offer,
+    /** The first offers, folded below "25 shops"; `null` for a single one. */
+    shops:
+      offerCount < 2
+        ? null
+        : {
+            label: messages.formatShopCount(count),
+            // The first one is shown above the fold.
+            offers: rows.length < 2 ? [] : rows,
+            omitted: toOmittedView(offerCount - rows.length, details.localization),
+          },
+  }
 }

@@ -9,13 +9,15 @@ import {
   createAddressParsers,
 } from './address.ts'
 import type { Visitor } from '../lib/fair-queue.ts'
-import { getBox } from './box-widget.ts'
-import { getGrid } from './grid-widget.ts'
+import { getBox } from './box.ts'
+import { getGrid } from './grid.ts'
 import type { OptionDefaults } from './options.ts'
 import { parseLocale } from './parameters.ts'
-import { getPicks } from './picks-widget.ts'
+import { getPicks } from './picks.ts'
 import { computeOfferId } from './view-parts.ts'
-import type { BoxView, GridView, PicksView } from './view-models.ts'
+import type { BoxView } from './box.ts'
+import type { GridView } from './grid.ts'
+import type { PicksView } from './picks.ts'
 import type { Widget, WidgetDetails } from './widget.ts'
 
 /** Reads the data of the widgets. */

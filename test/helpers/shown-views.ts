@@ -1,11 +1,17 @@
 import { createShopBook } from '../../src/offers/shop-book.ts'
 import { NO_SUB_RULES } from '../../src/offers/sub-ids.ts'
-import { type PicksOptions, type BoxOptions } from '../../src/widgets/options.ts'
+import {
+  type DatedProduct,
+  findShownProduct,
+  limitBoxRows,
+  limitPicksRows,
+} from '../../src/widgets/offer-selection.ts'
+import type { PicksOptions, BoxOptions } from '../../src/widgets/options.ts'
 import * as picks from '../../src/widgets/picks.ts'
-import { limitBoxRows, limitPicksRows } from '../../src/widgets/row-limits.ts'
+import type { BoxView } from '../../src/widgets/box.ts'
+import type { PicksView } from '../../src/widgets/picks.ts'
 import type { ViewContext } from '../../src/widgets/view-parts.ts'
-import type { BoxView, PicksView } from '../../src/widgets/view-models.ts'
-import * as boxes from '../../src/widgets/where-to-buy.ts'
+import * as boxes from '../../src/widgets/box.ts'
 import { NOON_MS } from './harness.ts'
 
 /** A fragment in English at noon, without a shop file. */
@@ -22,10 +28,9 @@ export const VIEW_CONTEXT: ViewContext = {
   countedBaseUrl: null,
 }
 
-type Given<Data> = Omit<Data, 'offers' | 'offerCount' | 'isLowestOfSeveral' | 'variants'> & picks.DatedProduct
+type Given<Data> = Omit<Data, 'offers' | 'offerCount' | 'isLowestOfSeveral' | 'variants'> & DatedProduct
 
-type BoxData = Given<Parameters<typeof boxes.toBoxView>[0]> &
-  Readonly<{ variants?: readonly picks.DatedProduct[] }>
+type BoxData = Given<Parameters<typeof boxes.toBoxView>[0]> & Readonly<{ variants?: readonly DatedProduct[] }>
 
 /** Select the offers of a product, then build its box; `undefined` when no offer is left. */
 export function toBoxView(
@@ -33,8 +38,8 @@ export function toBoxView(
   options: BoxOptions,
   viewContext: ViewContext,
 ): BoxView | undefined {
-  const shown = picks.findShownProduct(data, options, viewContext)
-  const shownVariants = variants.flatMap((one) => picks.findShownProduct(one, options, viewContext) ?? [])
+  const shown = findShownProduct(data, options, viewContext)
+  const shownVariants = variants.flatMap((one) => findShownProduct(one, options, viewContext) ?? [])
   if (shown === undefined) return undefined
   const [main, ...listedVariants] = limitBoxRows([shown, ...shownVariants], options, viewContext)
   return main && boxes.toBoxView({ ...data, ...main, variants: listedVariants }, options, viewContext)
@@ -46,18 +51,18 @@ export function toBoxHistory(
   options: BoxOptions,
   viewContext: ViewContext,
 ): ReturnType<typeof boxes.toBoxHistory> {
-  const shown = picks.findShownProduct(data, options, viewContext)
+  const shown = findShownProduct(data, options, viewContext)
   return shown === undefined ? null : boxes.toBoxHistory({ ...data, ...shown }, options, viewContext)
 }
 
 /** Select the offers of products, then build their round-up; `undefined` when no product is left. */
 export function toPicksView(
-  products: readonly (picks.DatedProduct & Readonly<{ label: string | null }>)[],
+  products: readonly (DatedProduct & Readonly<{ label: string | null }>)[],
   options: PicksOptions,
   viewContext: ViewContext,
 ): PicksView | undefined {
   const shown = products.flatMap(({ label, ...dated }) => {
-    const one = picks.findShownProduct(dated, options, viewContext)
+    const one = findShownProduct(dated, options, viewContext)
     return one === undefined ? [] : [{ ...one, label }]
   })
   const listed = limitPicksRows(shown, viewContext)

@@ -1,13 +1,7 @@
-import type {
-  BoxView,
-  DealView,
-  WrapperView,
-  GridView,
-  HeaderView,
-  NoticesView,
-  OfferView,
-  PicksView,
-} from '../../src/widgets/view-models.ts'
+import type { BoxView, OfferView } from '../../src/widgets/box.ts'
+import type { DealView, GridView } from '../../src/widgets/grid.ts'
+import type { WrapperView, HeaderView, NoticesView } from '../../src/widgets/view-models.ts'
+import type { PicksView } from '../../src/widgets/picks.ts'
 import type { HistoryView } from '../../src/widgets/history.ts'
 
 /** The notices in English. */

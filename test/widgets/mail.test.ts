@@ -15,7 +15,9 @@ import {
 import { LANGUAGE_TAGS } from '../../src/widgets/locales/index.ts'
 import { toMailView } from '../../src/widgets/mail.ts'
 import { createRenderer } from '../../src/widgets/render.ts'
-import type { BoxView, GridView, PicksView } from '../../src/widgets/view-models.ts'
+import type { BoxView } from '../../src/widgets/box.ts'
+import type { GridView } from '../../src/widgets/grid.ts'
+import type { PicksView } from '../../src/widgets/picks.ts'
 import { IS_FULL, toRunCount } from '../helpers/property-runs.ts'
 import {
   SALE_PRICE,

@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { DayLow } from '../../src/offers/price-history.ts'
 import { createRenderer } from '../../src/widgets/render.ts'
-import { CHART_DAYS, type PriceChart, toPriceChart } from '../../src/widgets/price-chart.ts'
+import { CHART_DAYS, type PriceChart, toPriceChart } from '../../src/widgets/history.ts'
 import { makeBox, makeHistory } from '../helpers/views.ts'
 
 const TODAY = 20_000

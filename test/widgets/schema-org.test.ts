@@ -7,7 +7,7 @@ import type { Offer, Product } from '../../src/catalog/contract.ts'
 import { PACKAGE_FOLDER } from '../../src/lib/paths.ts'
 import { comparePrices } from '../../src/offers/money.ts'
 import { createRenderer } from '../../src/widgets/render.ts'
-import { toSchemaOrgProduct } from '../../src/widgets/schema-org.ts'
+import { toSchemaOrgProduct } from '../../src/widgets/box.ts'
 import { makeParsedOffer, makeProduct, toGtin } from '../helpers/products.ts'
 import { makeBox } from '../helpers/views.ts'
 

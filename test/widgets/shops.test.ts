@@ -6,7 +6,7 @@ import { classifyOffers, expandShops, selectOffers } from '../../src/widgets/off
 import { joinTextParts } from '../../src/widgets/locales/index.ts'
 import { parseBoxOptions } from '../../src/widgets/options.ts'
 import type { ViewContext } from '../../src/widgets/view-parts.ts'
-import type { BoxView } from '../../src/widgets/view-models.ts'
+import type { BoxView } from '../../src/widgets/box.ts'
 import { VIEW_CONTEXT, toBoxView } from '../helpers/shown-views.ts'
 import { NOON_MS } from '../helpers/harness.ts'
 import { makeParsedOffer, makeProduct } from '../helpers/products.ts'

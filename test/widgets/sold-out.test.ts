@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Offer } from '../../src/catalog/contract.ts'
 import { parseBoxOptions } from '../../src/widgets/options.ts'
-import type { BoxView } from '../../src/widgets/view-models.ts'
+import type { BoxView } from '../../src/widgets/box.ts'
 import { NOON_MS } from '../helpers/harness.ts'
 import { makeParsedOffer, makeProduct } from '../helpers/products.ts'
 import { VIEW_CONTEXT, toBoxView } from '../helpers/shown-views.ts'

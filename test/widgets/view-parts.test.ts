@@ -10,7 +10,8 @@ import {
   toOfferView,
 } from '../../src/widgets/view-parts.ts'
 import { getLocalization } from '../../src/widgets/locales/index.ts'
-import type { NoticesView, OfferView } from '../../src/widgets/view-models.ts'
+import type { NoticesView } from '../../src/widgets/view-models.ts'
+import type { OfferView } from '../../src/widgets/box.ts'
 import { NOON_MS } from '../helpers/harness.ts'
 import { makeParsedOffer, toGtin } from '../helpers/products.ts'
 import { VIEW_CONTEXT as FRAGMENT_CONTEXT } from '../helpers/shown-views.ts'

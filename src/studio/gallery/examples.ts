@@ -1,13 +1,20 @@
-import { DAY_SECONDS, HOUR_MS, MINUTE_MS } from '../../clock.ts'
 import type { Product } from '../../catalog/contract.ts'
-import type { DealEntry } from '../../storage/store.ts'
+import { DAY_SECONDS, HOUR_MS, MINUTE_MS } from '../../clock.ts'
+import { removeSubSlots } from '../../lib/sub-template.ts'
 import { collectDeals } from '../../offers/deals.ts'
-import { NO_SUB_RULES } from '../../offers/sub-ids.ts'
 import { compareTexts, isInStock } from '../../offers/ranking.ts'
 import { type ShopBook, createShopBook } from '../../offers/shop-book.ts'
-import { toGridView } from '../../widgets/deals.ts'
+import { NO_SUB_RULES } from '../../offers/sub-ids.ts'
+import type { DealEntry } from '../../storage/store.ts'
+import { toGridView } from '../../widgets/grid.ts'
+import {
+  type BoxFilters,
+  type SelectedProduct,
+  findShownProduct,
+  limitBoxRows,
+  limitPicksRows,
+} from '../../widgets/offer-selection.ts'
 import { BOX_LAYOUTS, GRID_LAYOUTS, PICKS_LAYOUTS, THEMES, type Theme } from '../../widgets/option-list.ts'
-import { removeSubSlots } from '../../lib/sub-template.ts'
 import {
   type BoxOptions,
   type GridOptions,
@@ -16,13 +23,13 @@ import {
   parseGridOptions,
   parsePicksOptions,
 } from '../../widgets/options.ts'
-import type { BoxFilters } from '../../widgets/offer-selection.ts'
-import { type SelectedProduct, findShownProduct, toPicksView } from '../../widgets/picks.ts'
-import { limitBoxRows, limitPicksRows } from '../../widgets/row-limits.ts'
+import { toPicksView } from '../../widgets/picks.ts'
 import type { Renderer } from '../../widgets/render.ts'
+import type { BoxView } from '../../widgets/box.ts'
+import type { GridView } from '../../widgets/grid.ts'
+import type { PicksView } from '../../widgets/picks.ts'
 import type { ViewContext } from '../../widgets/view-parts.ts'
-import type { BoxView, GridView, PicksView } from '../../widgets/view-models.ts'
-import { toBoxHistory, toBoxView } from '../../widgets/where-to-buy.ts'
+import { toBoxHistory, toBoxView } from '../../widgets/box.ts'
 import {
   MAGAZINE_ACCENT,
   PRICES_CHECKED_AT_MS,

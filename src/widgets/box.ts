@@ -1,30 +1,159 @@
-import type { Offer } from '../catalog/contract.ts'
-import { type PriceRules, createPriceCheck } from '../offers/price-age.ts'
+import type { Offer, Product } from '../catalog/contract.ts'
+import { computeNextMidnightUtcMs } from '../clock.ts'
+import { comparePrices } from '../offers/money.ts'
+import { type PriceRules, createPriceCheck, findSaleEndMs } from '../offers/price-age.ts'
 import { type PriceSeries, addPresentPrices, collectPrices, toDay } from '../offers/price-history.ts'
 import { isInStock } from '../offers/ranking.ts'
+import type { BoxAddress } from './address.ts'
 import { formatCount } from './format.ts'
+import {
+  type FoundProduct,
+  type OpenChannel,
+  combineProducts,
+  isHiddenByNetworks,
+  openChannel,
+  selectProducts,
+} from './found-products.ts'
+import { CHANNEL_GONE_REASON, explainHiddenProducts, explainMissingProducts } from './hidden-reasons.ts'
 import { type HistoryView, toHistoryView } from './history.ts'
 import { type Localization, type TextPart, getLocalization } from './locales/index.ts'
-import { isMerchantSelected } from './offer-selection.ts'
-import type { BoxOptions } from './options.ts'
 import {
-  type SelectedProduct,
+  expandShops,
   type ShownProduct,
+  limitBoxRows,
+  isMerchantSelected,
+  type SelectedProduct,
   findProductTimes,
-  toOfferRows,
-  toOmittedView,
-  toProductRow,
-} from './picks.ts'
+} from './offer-selection.ts'
+import type { BoxOptions, OptionDefaults } from './options.ts'
 import { findMainImage, toBoxPictureView } from './picture.ts'
 import {
   type ViewContext,
+  toOfferRows,
+  toOmittedView,
+  toProductRow,
   findShownBrand,
   toHeaderView,
   toNoticesView,
   type toOfferView,
   toWrapperView,
 } from './view-parts.ts'
-import { toSchemaOrgProduct } from './schema-org.ts'
+import {
+  PARTIAL_VALID_MS,
+  type Widget,
+  type WidgetDetails,
+  createDigestFunction,
+  createViewContext,
+  limitToPrices,
+} from './widget.ts'
+
+/** Read the data of a box. @throws UnknownChannelError, UnavailableError */
+export async function getBox(
+  details: WidgetDetails,
+  defaults: OptionDefaults,
+  address: BoxAddress,
+): Promise<Widget<BoxView>> {
+  const options = expandShops(address.options, details.shops)
+  const { channel, isGone, isOutdated, deadlineMs, findProduct } = await openChannel(details, address)
+  const viewContext = createViewContext(details, address)
+  const { products, shown, isStandIn } = await findBoxProducts(findProduct, address.gtins, {
+    options,
+    viewContext,
+  })
+  const combined = combineProducts({ products, shown, isGone, options }, viewContext)
+  const [main, ...variants] = shown
+  const observed = await findBoxHistory(details, options, { channelId: channel.id, deadlineMs, main })
+  const history =
+    main === undefined ? null : toBoxHistory({ ...main, series: observed.series }, options, viewContext)
+  const validUntilMs = Math.min(combined.validUntilMs, observed.validUntilMs)
+  const hiddenState = combined.productStates.some(({ state }) => state === 'other-network')
+    ? 'other-network'
+    : 'hidden'
+  const explainDetails = { options, defaults, shops: details.shops }
+  return {
+    address,
+    computeDigest: createDigestFunction(
+      [...combined.digestState, ...(history === null ? [] : [JSON.stringify(history)])],
+      combined.digestData,
+    ),
+    get hiddenReason() {
+      return isGone
+        ? CHANNEL_GONE_REASON
+        : explainHiddenProducts(products, combined.productStates, explainDetails)
+    },
+    get missingReason() {
+      return explainMissingProducts(products, combined.productStates, explainDetails)
+    },
+    gtins: products.map(({ gtin }) => gtin),
+    productStates: address.gtins.map((gtin) => ({ gtin, state: main === undefined ? hiddenState : 'shown' })),
+    isShown: main !== undefined,
+    getView: () =>
+      main === undefined
+        ? undefined
+        : toBoxView({ ...main, history, variants, isStandIn }, options, viewContext),
+    channel,
+    asOfMs: combined.asOfMs,
+    oldestPriceMs: combined.oldestPriceMs,
+    saleEndMs: combined.saleEndMs,
+    status: combined.status,
+    validUntilMs: limitToPrices(details, validUntilMs, combined),
+    isOutdated,
+    isPartial: combined.isPartial || observed.isPartial,
+  }
+}
+
+/** `products`: all that were looked up; `shown`: those with offers, first the one that the box is about. */
+type BoxProducts = Readonly<{
+  products: readonly FoundProduct[]
+  shown: readonly ShownProduct[]
+  isStandIn: boolean
+}>
+
+/** Find the variants of a product; when no shop sells one of them, the first stand-in that a shop sells. */
+async function findBoxProducts(
+  findProduct: OpenChannel['findProduct'],
+  gtins: readonly string[],
+  { options, viewContext }: Readonly<{ options: BoxOptions; viewContext: ViewContext }>,
+): Promise<BoxProducts> {
+  const products = await Promise.all(gtins.map(findProduct))
+  const selected = selectProducts(products, options, viewContext)
+  // A sentence has no fold for other variants.
+  const ofLayout = options.layout === 'inline' ? selected.slice(0, 1) : selected
+  const shown = limitBoxRows(ofLayout, options, viewContext)
+  if (shown.length > 0) return { products, shown, isStandIn: false }
+  // A product that is unavailable may be sold, and one of other networks is: nothing stands in for it.
+  const isSold = (product: FoundProduct): boolean => isHiddenByNetworks(product, options, viewContext)
+  if (products.some((product) => product.failure !== null || isSold(product)))
+    return { products, shown, isStandIn: false }
+  for (const gtin of options.standIns.filter((one) => !gtins.includes(one))) {
+    const product = await findProduct(gtin)
+    products.push(product)
+    const standIn = limitBoxRows(selectProducts([product], options, viewContext), options, viewContext)
+    if (standIn.length > 0) return { products, shown: standIn, isStandIn: true }
+  }
+  return { products, shown: [], isStandIn: false }
+}
+
+/** `series`: `null` when they are not shown, or could not be read. */
+type BoxHistory = Pick<Widget<unknown>, 'validUntilMs' | 'isPartial'> &
+  Readonly<{ series: readonly PriceSeries[] | null }>
+
+const NO_HISTORY: BoxHistory = { series: null, validUntilMs: Infinity, isPartial: false }
+
+async function findBoxHistory(
+  { histories, clock }: WidgetDetails,
+  { history: shownHistory }: Pick<BoxOptions, 'history'>,
+  { main, ...request }: Readonly<{ channelId: string; deadlineMs: number; main: ShownProduct | undefined }>,
+): Promise<BoxHistory> {
+  if (shownHistory === 'none' || main === undefined) return NO_HISTORY
+  const { product, asOfMs } = main
+  const history = await histories.findHistory({ ...request, gtin: product.gtin, asOfMs })
+  const nowMs = clock.nowMs()
+  if (history === undefined) return { series: null, validUntilMs: nowMs + PARTIAL_VALID_MS, isPartial: true }
+  // The next day has another last day of the chart, and can have another year.
+  const validUntilMs = Math.min(history.validUntilMs, computeNextMidnightUtcMs(nowMs))
+  return { series: history.series, validUntilMs, isPartial: false }
+}
 
 /** `history`: `null` or absent when nothing is shown. */
 type BoxData = ShownProduct &
@@ -38,6 +167,9 @@ type BoxData = ShownProduct &
 
 /** Width of the picture of a variant, CSS pixels. */
 const VARIANT_PICTURE_PX = 72
+
+export type BoxView = ReturnType<typeof toBoxView>
+export type OfferView = BoxView['offers'][number]
 
 /** Build the view of a where-to-buy box. */
 export function toBoxView(boxData: BoxData, options: BoxOptions, viewContext: ViewContext) {
@@ -198,4 +330,30 @@ function toSentence(
     .flatMap((part) =>
       part.placeholder === null ? [part] : [part, { text: ', ', placeholder: null }, ...sentence],
     )
+}
+
+/**
+ * Build schema.org `Product` with `AggregateOffer` from the offers of the box whose prices are shown. The id is relative to the
+ * page, whose address a fragment does not know: nodes of the page with the same id are one product with this one.
+ */
+export function toSchemaOrgProduct(product: Product, offers: readonly Offer[]): object {
+  const saleEndMs = findSaleEndMs(offers)
+  const prices = offers.map((offer) => offer.price).sort(comparePrices)
+  return {
+    '@context': 'https://schema.org',
+    '@type': 'Product',
+    '@id': `#product-${product.gtin}`,
+    name: product.title,
+    gtin: product.gtin,
+    ...(product.brand !== null && { brand: { '@type': 'Brand', name: product.brand } }),
+    ...(product.images[0] !== undefined && { image: product.images[0] }),
+    offers: {
+      '@type': 'AggregateOffer',
+      priceCurrency: offers[0]?.currency,
+      lowPrice: prices[0],
+      highPrice: prices.at(-1),
+      offerCount: offers.length,
+      ...(saleEndMs !== null && { priceValidUntil: new Date(saleEndMs).toISOString() }),
+    },
+  }
 }
