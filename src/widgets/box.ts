@@ -6,18 +6,13 @@ import { type PriceSeries, addPresentPrices, collectPrices, toDay } from '../off
 import { isInStock } from '../offers/ranking.ts'
 import type { BoxAddress } from './address.ts'
 import { formatCount } from './format.ts'
-import {
-  type FoundProduct,
-  type OpenChannel,
-  combineProducts,
-  isHiddenByNetworks,
-  openChannel,
-  selectProducts,
-} from './found-products.ts'
 import { CHANNEL_GONE_REASON, explainHiddenProducts, explainMissingProducts } from './hidden-reasons.ts'
 import { type HistoryView, toHistoryView } from './history.ts'
 import { type Localization, type TextPart, getLocalization } from './locales/index.ts'
 import {
+  type FoundProduct,
+  isHiddenByNetworks,
+  selectProducts,
   expandShops,
   type ShownProduct,
   limitBoxRows,
@@ -39,6 +34,9 @@ import {
   toWrapperView,
 } from './view-parts.ts'
 import {
+  type OpenChannel,
+  combineProducts,
+  openChannel,
   PARTIAL_VALID_MS,
   type Widget,
   type WidgetDetails,
@@ -53,19 +51,18 @@ export async function getBox(
   defaults: OptionDefaults,
   address: BoxAddress,
 ): Promise<Widget<BoxView>> {
-  const options = expandShops(address.options, details.shops)
   const { channel, isGone, isOutdated, deadlineMs, findProduct } = await openChannel(details, address)
   const viewContext = createViewContext(details, address)
+  const options = expandShops(address.options, details.shops)
   const { products, shown, isStandIn } = await findBoxProducts(findProduct, address.gtins, {
     options,
     viewContext,
   })
-  const combined = combineProducts({ products, shown, isGone, options }, viewContext)
   const [main, ...variants] = shown
   const observed = await findBoxHistory(details, options, { channelId: channel.id, deadlineMs, main })
   const history =
     main === undefined ? null : toBoxHistory({ ...main, series: observed.series }, options, viewContext)
-  const validUntilMs = Math.min(combined.validUntilMs, observed.validUntilMs)
+  const combined = combineProducts({ products, shown, isGone, options }, viewContext)
   const hiddenState = combined.productStates.some(({ state }) => state === 'other-network')
     ? 'other-network'
     : 'hidden'
@@ -76,6 +73,7 @@ export async function getBox(
       [...combined.digestState, ...(history === null ? [] : [JSON.stringify(history)])],
       combined.digestData,
     ),
+    validUntilMs: limitToPrices(details, Math.min(combined.validUntilMs, observed.validUntilMs), combined),
     get hiddenReason() {
       return isGone
         ? CHANNEL_GONE_REASON
@@ -96,7 +94,6 @@ export async function getBox(
     oldestPriceMs: combined.oldestPriceMs,
     saleEndMs: combined.saleEndMs,
     status: combined.status,
-    validUntilMs: limitToPrices(details, validUntilMs, combined),
     isOutdated,
     isPartial: combined.isPartial || observed.isPartial,
   }
@@ -179,23 +176,31 @@ export function toBoxView(boxData: BoxData, options: BoxOptions, viewContext: Vi
   const { title, images } = product
   const localization = getLocalization(options.locale)
   const { messages, texts } = localization
+  const order = listOrder(offers, localization)
   const rows = toOfferRows(boxData, { localization, viewContext })
-  const { visible, more, omittedCount } = splitRows(rows, boxData.offerCount, options)
-  const header = toHeaderView(options, texts.boxHeading, viewContext)
   const variantsView = toVariantsView(variants, { localization, viewContext })
   const allRows = [...rows, ...listFirstOffers(variantsView)]
+  const { visible, more, omittedCount } = splitRows(rows, boxData.offerCount, options)
+  const header = toHeaderView(options, texts.boxHeading, viewContext)
   return {
     wrapper: toWrapperView(options, localization, viewContext),
+    header,
+    notices: toNoticesView(
+      { checkedAtMs: checkedAtMs ?? asOfMs, order, offers: allRows },
+      localization,
+      viewContext,
+    ),
+    /** Offers that are not even folded; `null`: none. */
+    omitted: toOmittedView(omittedCount, localization),
+    picture: toBoxPictureView(findMainImage(images, viewContext), options.layout, viewContext),
     layout: options.layout,
     /** Accessible name of the box: `Where to buy Lumen Arc`. */
     label: formatLabel(title, options, localization),
-    header,
     gtin: product.gtin,
     title,
     /** `Not available. Instead: Lumen Arc`; `null` for the product itself. */
     standIn: isStandIn ? messages.formatStandIn({ title }) : null,
     brand: findShownBrand(product),
-    picture: toBoxPictureView(findMainImage(images, viewContext), options.layout, viewContext),
     lowestLabel: texts.lowestPrice,
     columns: texts.columns,
     /** Whether any shop has a logo: then the others have their initial in its place. */
@@ -207,8 +212,6 @@ export function toBoxView(boxData: BoxData, options: BoxOptions, viewContext: Vi
       count: more.length + omittedCount,
       shown: formatCount(more.length + omittedCount, localization.locale),
     }),
-    /** Offers that are not even folded; `null`: none. */
-    omitted: toOmittedView(omittedCount, localization),
     /** Folded variants; `null` without any. */
     variants: variantsView,
     /** The text of the layout `inline`: `from EUR 199.00 at Novabruck`; of a stand-in, with its title. Empty without a price. */
@@ -219,15 +222,6 @@ export function toBoxView(boxData: BoxData, options: BoxOptions, viewContext: Vi
     /** `null` without the option, without data, and before 30 observed days. */
     history,
     disclosureMark: header.disclosure === null ? null : texts.disclosureMark,
-    notices: toNoticesView(
-      {
-        checkedAtMs: checkedAtMs ?? asOfMs,
-        order: listOrder(offers, localization),
-        offers: allRows,
-      },
-      localization,
-      viewContext,
-    ),
     /** JSON-LD; `null` without `markup=schema`, and for a stand-in, which is not the product of the page. */
     schema: toSchema(boxData, priced, options),
   }

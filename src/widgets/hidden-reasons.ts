@@ -11,8 +11,13 @@ import { findCorrectedGtin } from '../offers/gtin.ts'
 import { MIN_REFERENCE_DAYS, REFERENCE_DAYS } from '../offers/price-history.ts'
 import type { ShopBook } from '../offers/shop-book.ts'
 import { formatCount } from './format.ts'
-import type { FoundProduct } from './found-products.ts'
-import { type BoxFilters, type Filter, EXCLUSION_RULES, listFilters } from './offer-selection.ts'
+import {
+  type FoundProduct,
+  type BoxFilters,
+  type Filter,
+  EXCLUSION_RULES,
+  listFilters,
+} from './offer-selection.ts'
 import type { BoxOptions, CommonOptions, GridOptions, OptionDefaults, PicksOptions } from './options.ts'
 import type { ProductState } from './widget.ts'
 

@@ -1,4 +1,5 @@
 import type { Offer, Product } from '../catalog/contract.ts'
+import type { Cached } from '../freshness/age.ts'
 import { type PriceRules, createPriceCheck, findPriceTimes } from '../offers/price-age.ts'
 import { createBoxOrder, findMainCurrency, isInStock, pickOnePerMerchant } from '../offers/ranking.ts'
 import type { ShopBook } from '../offers/shop-book.ts'
@@ -120,15 +121,47 @@ export type ShownProduct = SelectedProduct &
     isLowestOfSeveral: boolean
   }>
 
+/**
+ * The result for a product of an address. `found` is `null` when it is unavailable; its value is `null` when no shop sells it, and has
+ * only the offers of allowed networks. `unfiltered` has the offers of all networks.
+ */
+export type FoundProduct = Readonly<{ gtin: string; unfiltered: Product | null }> &
+  (Readonly<{ found: Cached<Product | null>; failure: null }> | Readonly<{ found: null; failure: Error }>)
+
+type SelectionContext = PriceRules & Readonly<{ shops: ShopBook }>
+
 /** Select the offers of a product by the rules of a box; `undefined` when none is left. */
 export function findShownProduct(
   { product, asOfMs }: DatedProduct,
   options: BoxFilters,
-  { shops, ...rules }: PriceRules & Readonly<{ shops: ShopBook }>,
+  { shops, ...rules }: SelectionContext,
 ): SelectedProduct | undefined {
   const isPriced = createPriceCheck(asOfMs, rules)
   const offers = selectOffers(product.offers, options, { isPriced, shops })
   return offers.length === 0 ? undefined : { product, asOfMs, offers }
+}
+
+/** Return the products with offers to show, in the same order. */
+export function selectProducts(
+  products: readonly FoundProduct[],
+  options: BoxFilters,
+  context: SelectionContext,
+): readonly SelectedProduct[] {
+  return products.flatMap(({ found }) => {
+    const product = found?.value ?? null
+    if (found === null || product === null) return []
+    return findShownProduct({ product, asOfMs: found.asOfMs }, options, context) ?? []
+  })
+}
+
+/** Whether a product that is not shown would be, if the offers of all networks were allowed. */
+export function isHiddenByNetworks(
+  { found, unfiltered: product }: FoundProduct,
+  options: BoxFilters,
+  context: SelectionContext,
+): boolean {
+  if (found === null || product === null || found.value === product) return false
+  return findShownProduct({ product, asOfMs: found.asOfMs }, options, context) !== undefined
 }
 
 /** Find the times of the offers of several products. */

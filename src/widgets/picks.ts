@@ -1,13 +1,20 @@
 import type { PicksAddress } from './address.ts'
 import { formatCount } from './format.ts'
-import { combineProducts, openChannel, selectProducts } from './found-products.ts'
 import { CHANNEL_GONE_REASON, explainHiddenProducts, explainMissingProducts } from './hidden-reasons.ts'
 import { getLocalization } from './locales/index.ts'
-import { expandShops, limitPicksRows, type ShownProduct, findProductTimes } from './offer-selection.ts'
+import {
+  selectProducts,
+  expandShops,
+  limitPicksRows,
+  type ShownProduct,
+  findProductTimes,
+} from './offer-selection.ts'
 import type { PicksLayout } from './option-list.ts'
 import type { OptionDefaults, PicksOptions } from './options.ts'
 import { toProductRow, type ViewContext, toHeaderView, toNoticesView, toWrapperView } from './view-parts.ts'
 import {
+  combineProducts,
+  openChannel,
   type Widget,
   type WidgetDetails,
   createDigestFunction,

@@ -1,17 +1,27 @@
 import { hash } from 'node:crypto'
-import type { Channel } from '../catalog/contract.ts'
-import { type Clock, SECOND_MS } from '../clock.ts'
+import type { Product, Channel } from '../catalog/contract.ts'
+import { isFuture, type Clock, SECOND_MS } from '../clock.ts'
 import type { Config } from '../config/config.ts'
+import { StoreError, UnavailableError } from '../errors.ts'
 import type { CacheStatus, Cached } from '../freshness/age.ts'
 import type { ChannelSource } from '../freshness/channels.ts'
 import type { CopyChanges } from '../freshness/copy-changes.ts'
 import type { DealSource } from '../freshness/deals.ts'
 import type { HistorySource } from '../freshness/histories.ts'
 import type { ProductSource } from '../freshness/products.ts'
+import { type PriceRules, createPriceCheck } from '../offers/price-age.ts'
 import type { ShopBook } from '../offers/shop-book.ts'
 import type { SubRules } from '../offers/sub-ids.ts'
+import { foldCase } from '../offers/text.ts'
 import type { Pictures } from '../pictures/pictures.ts'
 import type { WidgetAddress } from './address.ts'
+import {
+  type BoxFilters,
+  type FoundProduct,
+  type ShownProduct,
+  findProductTimes,
+  isHiddenByNetworks,
+} from './offer-selection.ts'
 import type { ViewContext } from './view-parts.ts'
 
 /** `other-network`: not in a newsletter, because only shops of networks that are not allowed there sell it. */
@@ -143,3 +153,113 @@ export function toEmptyResult<T>({ clock }: WidgetDetails, value: T): Cached<T> 
 
 /** How long a widget with missing data is reused before they are read again. */
 export const PARTIAL_VALID_MS: number = 5 * SECOND_MS
+
+/** The channel of an address, and a function that finds its products until one deadline. A removed channel has none. */
+export type OpenChannel = Readonly<{
+  channel: Channel
+  isGone: boolean
+  /** Whether another walk may be current than when the channel was opened. */
+  isOutdated(): boolean
+  /** For the list of channels, the products and their observed prices, Unix milliseconds. */
+  deadlineMs: number
+  findProduct(gtin: string): Promise<FoundProduct>
+}>
+
+/** @throws UnknownChannelError, UnavailableError */
+export async function openChannel(
+  details: WidgetDetails,
+  { channelId, surface }: Pick<WidgetAddress, 'channelId' | 'surface'>,
+): Promise<OpenChannel> {
+  const { channels, copyChanges, products, clock, config } = details
+  const networks = findAllowedNetworks(details, surface)
+  const deadlineMs = clock.nowMs() + config.freshness.visitorTimeoutMs
+  const { channel, isGone } = await channels.getChannel(channelId)
+  const isOutdated = copyChanges.watch(channel.id)
+  const findProduct = async (gtin: string): Promise<FoundProduct> => {
+    if (isGone) return { gtin, unfiltered: null, found: toEmptyResult(details, null), failure: null }
+    try {
+      const found = await products.getProduct(channel.id, gtin, deadlineMs)
+      const allowed = networks === null ? found : keepNetworks(found, networks)
+      return { gtin, unfiltered: found.value, found: allowed, failure: null }
+    } catch (error) {
+      if (error instanceof UnavailableError || error instanceof StoreError)
+        return { gtin, unfiltered: null, found: null, failure: error }
+      throw error
+    }
+  }
+  return { channel, isGone, isOutdated, deadlineMs, findProduct }
+}
+
+/** Remove the offers of other networks. `networks`: case-folded. */
+function keepNetworks(found: Cached<Product | null>, networks: readonly string[]): Cached<Product | null> {
+  const { value: product } = found
+  if (product === null) return found
+  const offers = product.offers.filter(({ network }) => networks.includes(foldCase(network)))
+  return { ...found, value: { ...product, offers } }
+}
+
+function toDigestData({ product, offers, offerCount, isLowestOfSeveral }: ShownProduct): readonly unknown[] {
+  const { gtin, title, brand, images } = product
+  return [gtin, title, brand, images, offers, offerCount, isLowestOfSeveral]
+}
+
+/** From the best to the worst. */
+const STATUSES: readonly CacheStatus[] = ['hit', 'miss', 'stale', 'rescued']
+
+/** `shown`: those with offers to show, as they are listed. `isGone`: whether the channel was removed. */
+type CombinedProducts = Readonly<{
+  products: readonly FoundProduct[]
+  shown: readonly ShownProduct[]
+  isGone: boolean
+  options: BoxFilters
+}>
+
+/**
+ * Combine what several products say about their widget: the age and validity of the data, and the state of each product. The first
+ * failure counts when nothing is shown, because the product could be sold.
+ * @throws UnavailableError, StoreError
+ */
+export function combineProducts(
+  { products, shown, isGone, options }: CombinedProducts,
+  viewContext: ViewContext,
+) {
+  const rules: PriceRules = viewContext
+  const failure = products.find((one) => one.failure !== null)?.failure ?? null
+  if (failure !== null && shown.length === 0) throw failure
+  const found = products.flatMap((one) => one.found ?? [])
+  const asOfMs = Math.min(...found.map((one) => one.asOfMs))
+  const { checkedAtMs, ...times } = findProductTimes(shown, rules)
+  const shownByGtin = new Map(shown.map((one) => [one.product.gtin, one]))
+  return {
+    asOfMs,
+    oldestPriceMs: times.oldestPriceMs,
+    saleEndMs: times.saleEndMs,
+    status: STATUSES.findLast((status) => found.some((one) => one.status === status)) ?? 'hit',
+    validUntilMs: Math.min(
+      ...found.map(({ validUntilMs }) => validUntilMs),
+      failure === null ? Infinity : rules.nowMs + PARTIAL_VALID_MS,
+    ),
+    isPartial: failure !== null,
+    productStates: products.map((product): ProductState => {
+      const { gtin, failure: own } = product
+      if (shownByGtin.has(gtin)) return { gtin, state: 'shown' }
+      if (isHiddenByNetworks(product, options, viewContext)) return { gtin, state: 'other-network' }
+      return { gtin, state: own === null ? 'hidden' : 'unavailable' }
+    }),
+    /** What the view depends on besides the data of the products. */
+    digestState: [
+      isGone ? 'gone' : (checkedAtMs ?? asOfMs),
+      isFuture(checkedAtMs ?? asOfMs, rules.nowMs),
+      ...products.flatMap(({ gtin, found: one }): readonly (string | boolean)[] => {
+        if (one === null) return ['unavailable']
+        const offers = shownByGtin.get(gtin)?.offers ?? one.value?.offers ?? []
+        return offers.map(createPriceCheck(one.asOfMs, rules))
+      }),
+    ],
+    /** Of a shown product, what is listed; of another one, all that can be the reason. */
+    digestData: products.map(({ gtin, unfiltered }) => {
+      const one = shownByGtin.get(gtin)
+      return one === undefined ? unfiltered : toDigestData(one)
+    }),
+  }
+}
