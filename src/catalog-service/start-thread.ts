@@ -1,13 +1,13 @@
-import { Worker } from 'node:worker_threads'
 import { type Clock, SECOND_MS } from '../clock.ts'
 import { type DatabaseAddress, serializeDatabaseAddress } from '../config/database-address.ts'
 import { type SerializedProxies, serializeProxies } from '../config/proxies.ts'
 import type { Proxies, Secret } from '../config/secrets.ts'
 import { createLeaseOwner } from '../database/lease-owner.ts'
-import { StoreError, type VitrineError } from '../errors.ts'
+import { StoreError, VitrineError } from '../errors.ts'
 import { createRestartBackoff } from '../lib/backoff.ts'
 import { describeInternalError } from '../lib/internal-error.ts'
 import { createRpcChannel } from '../lib/rpc-channel.ts'
+import { openThread } from '../lib/thread.ts'
 import type { FeedReport } from '../observability/feed-report.ts'
 import type { Logger } from '../observability/logger.ts'
 import type { FeedSecrets } from './feeds/feed-address.ts'
@@ -72,9 +72,6 @@ type CatalogThreadOptions = Readonly<{
   onFeedRun?: (() => void) | undefined
 }>
 
-/** Always the built file, also when this module runs from `src/`: a thread needs JavaScript. */
-const THREAD_FILE = new URL('../../dist/catalog-service/service-thread.js', import.meta.url)
-
 /** A page of 200 products takes a few megabytes; a thread that exceeds this limit crashes and is restarted. */
 const MAX_HEAP_MB = 256
 
@@ -118,9 +115,7 @@ export async function startCatalogThread(options: CatalogThreadOptions): Promise
     readFeeds: (hasWarnings) => thread.readFeeds(hasWarnings),
     async close() {
       closing.abort()
-      thread.send({ type: 'close' })
-      await clock.wait(CLOSE_TIMEOUT_MS, thread.ended)
-      await thread.worker.terminate()
+      await thread.close()
     },
   }
 }
@@ -164,36 +159,34 @@ function startThread(options: CatalogThreadOptions, port: number) {
       proxies: serializeProxies(proxies),
     },
   }
-  const worker = new Worker(THREAD_FILE, {
-    workerData: threadOptions,
+  let setUrl: ((url: string) => void) | undefined
+  const thread = openThread('catalog-service/service-thread.js', {
+    data: threadOptions,
     resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MB },
-  })
-  const ended = new AbortController()
-  const endSignal = ended.signal
-  const contentCalls = createRpcChannel({ clock, timeoutMs: CONTENT_TIMEOUT_MS, endSignal })
-  const feedCalls = createRpcChannel({ clock, timeoutMs: FEEDS_TIMEOUT_MS, endSignal })
-  const send = (request: ThreadRequest): void => worker.postMessage(request)
-  let failure: unknown
-  const listening = new Promise<string>((resolve, reject) => {
-    worker.on('message', (message: ThreadMessage) => {
-      if (message.type === 'listening') resolve(message.url)
+    clock,
+    onMessage(message: ThreadMessage) {
+      if (message.type === 'listening') setUrl?.(message.url)
       else if (message.type === 'log') logger[message.level](message.fields, message.message)
       else if (message.type === 'content') contentCalls.resolve(message.id, message.content)
       else if (message.type === 'feeds') feedCalls.resolve(message.id, message.report)
       else onFeedRun?.()
-    })
-    worker.on('error', (error) => (failure = error))
-    worker.on('exit', () => reject(toStartError(failure)))
+    },
   })
-  /** Resolves when the thread exits: with its error, or `undefined` after a normal exit. */
-  const exitError = new Promise<unknown>((resolve) => worker.on('exit', () => resolve(failure)))
-  worker.on('exit', () => ended.abort())
+  const { exitError, ended: endSignal } = thread
+  const contentCalls = createRpcChannel({ clock, timeoutMs: CONTENT_TIMEOUT_MS, endSignal })
+  const feedCalls = createRpcChannel({ clock, timeoutMs: FEEDS_TIMEOUT_MS, endSignal })
+  const send = (request: ThreadRequest): void => thread.send(request)
+  const listening = new Promise<string>((resolve, reject) => {
+    setUrl = resolve
+    void exitError.then((error) => reject(toStartError(error)))
+  })
   return {
-    worker,
     listening,
     exitError,
-    ended: ended.signal,
-    send,
+    async close() {
+      send({ type: 'close' })
+      await thread.waitForEnd(CLOSE_TIMEOUT_MS)
+    },
     async readCatalogContent() {
       const content = await contentCalls.call((id) => send({ type: 'content', id }))
       return (content as CatalogContent | undefined) ?? 'own'
@@ -205,14 +198,12 @@ function startThread(options: CatalogThreadOptions, port: number) {
   }
 }
 
-/** An error of a thread arrives without its class. Those of the project have a code, and their messages contain no secret. */
+/** Errors of the project contain no secret. */
 function toStartError(cause: unknown): StoreError {
-  const { code, message, remedy } = (cause ?? {}) as Partial<VitrineError>
-  const reason = code?.startsWith('VITRINE_')
-    ? message
-    : cause instanceof Error && describeInternalError(cause)
+  const isKnown = cause instanceof VitrineError
+  const reason = isKnown ? cause.message : cause instanceof Error && describeInternalError(cause)
   return new StoreError(`the embedded catalog exited while starting: ${reason || 'no reason is known'}`, {
     cause,
-    remedy: remedy ?? null,
+    remedy: isKnown ? cause.remedy : null,
   })
 }

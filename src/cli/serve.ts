@@ -1,11 +1,11 @@
 import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
 import { SECOND_MS } from '../clock.ts'
 import type { Primary } from '../cluster/primary.ts'
 import { readEnvironment } from '../config/env.ts'
 import type { Context } from '../context.ts'
 import { isStudioReachable } from '../http/admin-auth.ts'
 import { listenHttp } from '../http/server.ts'
+import { toBuiltPath } from '../lib/paths.ts'
 import type { FeedState } from '../observability/feed-report.ts'
 import { type Tracing, startTracing } from '../observability/tracing.ts'
 import { openReadThread } from '../storage/long-reads.ts'
@@ -15,9 +15,6 @@ import { TRUST_ALL_WARNING } from './checks/listener.ts'
 import { type CommandContext, print } from './command.ts'
 import { type ContextWithCatalog, openContext, toLocalUrl } from './open-catalog.ts'
 import { addSampleHistory } from './sample-history.ts'
-
-/** A worker process runs the compiled JavaScript. */
-const WORKER_FILE = fileURLToPath(new URL('../../dist/cli/worker.js', import.meta.url))
 
 /** After SIGTERM, `/readyz` reports the stop for this long before the port closes. Ctrl-C skips the wait. */
 const SIGTERM_DRAIN_MS: number = 0.75 * SECOND_MS
@@ -129,7 +126,7 @@ async function listenWithWorkers({ config, clock, io }: CommandContext): Promise
       primary = new WorkerPrimary({
         context,
         workerCount: config.workers,
-        workerFile: WORKER_FILE,
+        workerFile: toBuiltPath('cli/worker.js'),
         parameters: {
           environment,
           port: probe.port,

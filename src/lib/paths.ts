@@ -34,6 +34,11 @@ export const VERSION: string = (
   JSON.parse(readFileSync(join(PACKAGE_FOLDER, 'package.json'), 'utf8')) as { version: string }
 ).version
 
+/** Return the built file at a path in `dist/`, also when this module runs from `src/`: threads and workers need JavaScript. */
+export function toBuiltPath(name: string): string {
+  return join(PACKAGE_FOLDER, 'dist', name)
+}
+
 /** Return an id of the file at a path (device and inode); `null` if there is no file. */
 export function findFileId(path: string): string | null {
   const file = statSync(path, { throwIfNoEntry: false })

@@ -1,10 +1,9 @@
-import { once } from 'node:events'
-import { Worker } from 'node:worker_threads'
 import { sql } from 'kysely'
-import { SECOND_MS, systemClock } from '../clock.ts'
+import { SECOND_MS } from '../clock.ts'
 import { isPostgres } from '../database/is-postgres.ts'
 import { UnavailableError } from '../errors.ts'
 import { createSerialQueue } from '../lib/serial-queue.ts'
+import { type SerializedError, type Thread, deserializeError, openThread } from '../lib/thread.ts'
 import type { CopyReader } from './sql-copies.ts'
 import type { CountReads } from './counts.ts'
 import {
@@ -76,8 +75,7 @@ export type ReadRequest = Readonly<{
 /** A message to the thread, which runs one read at a time. */
 export type ReadThreadMessage = ReadRequest | 'close'
 
-/** `failure`: the database's message, or `null` when the read exceeded its deadline. */
-export type ReadResponse = Readonly<{ value: unknown }> | Readonly<{ failure: string | null }>
+export type ReadResponse = Readonly<{ value: unknown }> | Readonly<{ error: SerializedError }>
 
 export type ReadThreadData = Parameters<OpenLongReads>[0]
 
@@ -105,7 +103,7 @@ export const openReadThread: OpenLongReads = (source) => {
   }
 }
 
-function createTimeoutError(cause?: unknown): UnavailableError {
+export function createTimeoutError(cause?: unknown): UnavailableError {
   return new UnavailableError('the deals were not read in time', { cause })
 }
 
@@ -113,41 +111,33 @@ function createTimeoutError(cause?: unknown): UnavailableError {
 class ReadThread {
   readonly #source: ReadThreadData
   readonly #queue = createSerialQueue()
-  #running: Readonly<{ worker: Worker; ended: AbortSignal }> | undefined
+  #running: Thread | undefined
 
   constructor(source: ReadThreadData) {
     this.#source = source
   }
 
   read<T>(request: ReadRequest): Promise<T> {
-    const { worker, ended } = (this.#running ??= this.#start())
+    const thread = (this.#running ??= this.#start())
     return this.#queue.run(async () => {
-      worker.postMessage(request satisfies ReadThreadMessage)
-      const [response] = (await once(worker, 'message', { signal: ended })) as [ReadResponse]
+      thread.send(request satisfies ReadThreadMessage)
+      const response = (await thread.receive()) as ReadResponse
       if ('value' in response) return response.value as T
-      throw response.failure === null ? createTimeoutError() : new Error(response.failure)
+      throw deserializeError(response.error)
     })
   }
 
-  #start(): Readonly<{ worker: Worker; ended: AbortSignal }> {
-    const worker = new Worker(new URL('./read-thread.js', import.meta.url), { workerData: this.#source })
-    const ended = new AbortController()
-    let cause: unknown
-    worker.on('error', (error) => (cause = error))
-    worker.once('exit', () => {
-      this.#running = undefined
-      ended.abort(new Error('the read thread has exited', { cause }))
-    })
-    worker.unref()
-    return { worker, ended: ended.signal }
+  #start(): Thread {
+    const thread = openThread('storage/read-thread.js', { data: this.#source })
+    thread.ended.addEventListener('abort', () => (this.#running = undefined))
+    thread.unref()
+    return thread
   }
 
   async close(): Promise<void> {
-    if (this.#running === undefined) return
-    const { worker, ended } = this.#running
-    worker.ref()
-    void this.#queue.run(async () => worker.postMessage('close' satisfies ReadThreadMessage))
-    await systemClock.wait(CLOSE_TIMEOUT_MS, ended)
-    if (!ended.aborted) await worker.terminate()
+    const thread = this.#running
+    if (thread === undefined) return
+    void this.#queue.run(async () => thread.send('close' satisfies ReadThreadMessage))
+    await thread.waitForEnd(CLOSE_TIMEOUT_MS)
   }
 }

@@ -1,5 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { runWithDeadline } from '../database/read-deadline.ts'
+import { serializeError } from '../lib/thread.ts'
 import { lowerThreadPriority } from '../lib/thread-priority.ts'
 import { openReader } from './copy-database.ts'
 import {
@@ -8,6 +9,7 @@ import {
   type ReadThreadData,
   type ReadThreadMessage,
   createLongReads,
+  createTimeoutError,
 } from './long-reads.ts'
 import { createCopyReader } from './sql-copies.ts'
 
@@ -22,9 +24,9 @@ async function read({ method, parameters, timeoutMs }: ReadRequest): Promise<Rea
   try {
     const run = reads[method] as (...args: readonly unknown[]) => Promise<unknown>
     const value = await runWithDeadline(timeoutMs, () => run(...parameters))
-    return value === undefined ? { failure: null } : { value }
+    return value === undefined ? { error: serializeError(createTimeoutError()) } : { value }
   } catch (error) {
-    return { failure: error instanceof Error ? error.message : String(error) }
+    return { error: serializeError(error) }
   }
 }
 

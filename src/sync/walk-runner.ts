@@ -1,11 +1,11 @@
-import { Worker } from 'node:worker_threads'
 import type { CallPolicy } from '../catalog/call-policy.ts'
 import type { CatalogClient } from '../catalog/client.ts'
-import { type Clock, SECOND_MS, systemClock } from '../clock.ts'
+import { type Clock, SECOND_MS } from '../clock.ts'
 import type { Channel } from '../catalog/contract.ts'
 import type { SerializedProxies } from '../config/proxies.ts'
 import type { DroppedGtins, DropCounts } from '../catalog/parse.ts'
 import { WalkError } from '../errors.ts'
+import { runInThread } from '../lib/thread.ts'
 import type { ShopEntry } from '../offers/shop-book.ts'
 import type { HistoryRules } from '../storage/sql-price-history.ts'
 import type { SqlStore } from '../storage/sql-store.ts'
@@ -85,9 +85,6 @@ export type WalkProgress = Readonly<{
   isWaiting: boolean
 }>
 
-export type WalkMessage =
-  Readonly<{ type: 'progress'; progress: WalkProgress }> | Readonly<{ type: 'report'; report: WalkReport }>
-
 export type WalkControl = Readonly<{ signal: AbortSignal; onProgress?: (progress: WalkProgress) => void }>
 
 export type WalkContext = WalkJob &
@@ -103,7 +100,10 @@ export type WalkContext = WalkJob &
     checkClock(): Promise<Readonly<{ isUnreliable: boolean }>>
   }>
 
-/** Time for a stopped walk to finish the page that it writes; then its thread is terminated. */
+/**
+ * Time for a stopped walk to finish the page that it writes. A terminated thread is safe: its transaction is rolled back, and
+ * the next walk resumes after the pages before it.
+ */
 const STOP_TIMEOUT_MS: number = 3 * SECOND_MS
 
 /** Data lives for one page only: a larger young generation would be collected later and retained. */
@@ -112,31 +112,15 @@ const THREAD_LIMITS = { maxYoungGenerationSizeMb: 24 } as const
 export type WalkRunner = (job: WalkJob, control: WalkControl) => Promise<WalkReport>
 
 /** Run a walk in its own thread, so that its writes delay no response. @throws WalkError when the thread fails */
-export const runWalkInThread: WalkRunner = (job, control) =>
-  new Promise((resolve, reject) => {
-    const worker = new Worker(new URL('./walk-thread.js', import.meta.url), {
-      workerData: job,
-      resourceLimits: THREAD_LIMITS,
-    })
-    const ended = new AbortController()
-    const stop = (): void => {
-      worker.postMessage('stop')
-      // Safe: an interrupted transaction is rolled back, and the next walk resumes after the pages before it.
-      void systemClock.wait(STOP_TIMEOUT_MS, ended.signal).then(() => worker.terminate())
-    }
-    control.signal.addEventListener('abort', stop)
-    let report: WalkReport | undefined
-    worker.on('message', (message: WalkMessage) => {
-      if (message.type === 'report') report = message.report
-      else control.onProgress?.(message.progress)
-    })
-    worker.on('error', (error) => {
-      reject(new WalkError('the walk thread failed', { cause: error }))
-    })
-    worker.on('exit', () => {
-      ended.abort()
-      control.signal.removeEventListener('abort', stop)
-      if (report === undefined) reject(new WalkError('the walk thread exited without a report'))
-      else resolve(report)
-    })
+export const runWalkInThread: WalkRunner = (job, { signal, onProgress }) =>
+  runInThread<WalkReport, WalkProgress>('sync/walk-thread.js', {
+    data: job,
+    resourceLimits: THREAD_LIMITS,
+    signal,
+    stopTimeoutMs: STOP_TIMEOUT_MS,
+    onProgress,
+    toError: (cause) =>
+      cause === undefined
+        ? new WalkError('the walk thread exited without a report')
+        : new WalkError('the walk thread failed', { cause }),
   })

@@ -2,14 +2,11 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
-import type { OpenLongReads } from '../../../src/storage/long-reads.ts'
+import { openReadThread } from '../../../src/storage/long-reads.ts'
 import { type SqlStore, openSqlStore } from '../../../src/storage/sql-store.ts'
 import { isShortRead } from '../../../src/storage/store.ts'
 import { makeParsedOffer, makeProduct, toGtin } from '../../helpers/products.ts'
 import { CHANNEL, makeQuery, walkAll } from '../../storage/conformance/subject.ts'
-
-/** The built module, because a thread needs JavaScript. */
-const BUILT_THREAD = new URL('../../../dist/storage/long-reads.js', import.meta.url).href
 
 const products = Array.from({ length: 600 }, (_, index) =>
   makeProduct({
@@ -21,11 +18,9 @@ const products = Array.from({ length: 600 }, (_, index) =>
 
 let store: SqlStore
 let path: string
-let openReadThread: OpenLongReads
 beforeEach(async () => {
   const folder = await mkdtemp(join(tmpdir(), 'vitrine-threads-'))
   path = join(folder, 'copy.db')
-  ;({ openReadThread } = (await import(BUILT_THREAD)) as { openReadThread: OpenLongReads })
   store = await openSqlStore({
     database: { kind: 'sqlite', path },
     catalog: 'c',
@@ -100,13 +95,19 @@ describe('long reads in a separate thread', () => {
   test('read that fails - is a store error with the message of the database', async () => {
     const reads = openReadThread({ path: join(path, 'no-folder', 'copy.db'), catalog: 'c' })
     onTestFinished(() => reads.close())
-    await expect(reads.findDeals(makeQuery())).rejects.toThrow(/Cannot open the database/)
+    await expect(reads.findDeals(makeQuery())).rejects.toMatchObject({
+      code: 'VITRINE_STORE_FAILED',
+      message: expect.stringContaining('Cannot open the database'),
+      remedy: 'Choose another path.',
+    })
     // The same thread handles another read.
     await expect(reads.findDeals(makeQuery())).rejects.toThrow(/Cannot open the database/)
   })
 
   test('closing - ends the thread after its pending reads', async () => {
     const reads = openReadThread({ path, catalog: 'c' })
+    // The thread has started: its start does not count as time to close.
+    await reads.findDeals(makeQuery({ limit: 1 }))
     const read = reads.findDeals(makeQuery({ searchText: 'lamp' }))
     await reads.close()
     expect(await read).toHaveLength(61)

@@ -1,22 +1,16 @@
 import { readFile, readdir } from 'node:fs/promises'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { SECOND_MS, systemClock } from '../../../src/clock.ts'
-import type { WalkReport, WalkRunner, WalkProgress } from '../../../src/sync/walk-runner.ts'
+import { type WalkReport, type WalkProgress, runWalkInThread } from '../../../src/sync/walk-runner.ts'
 import { defer } from '../../helpers/defer.ts'
 import { CHANNEL_ID, type FaultHandler, sendJson } from '../../helpers/fake-catalog.ts'
 import { toGtin } from '../../helpers/products.ts'
 import { type WalkFixture, makeWalkFixture, makeWireProducts, setProducts } from '../../sync/walk-fixture.ts'
 
-/** The built runner: a thread needs JavaScript. */
-const BUILT_RUNNER = new URL('../../../dist/sync/walk-runner.js', import.meta.url).href
-
 let fixture: WalkFixture
-let runWalkInThread: WalkRunner
 beforeEach(async () => {
   fixture = await makeWalkFixture()
   setProducts(fixture.catalog, makeWireProducts(450))
-  const built = (await import(BUILT_RUNNER)) as { runWalkInThread: WalkRunner }
-  runWalkInThread = built.runWalkInThread
 })
 
 /** List the threads that keep this process alive. */
