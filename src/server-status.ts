@@ -2,7 +2,8 @@ import { SECOND_MS, isFuture } from './clock.ts'
 import { isServed } from './config/config.ts'
 import type { Context } from './context.ts'
 import { tryWithTimeout } from './lib/with-timeout.ts'
-import { type FeedReport, isFeedFailing } from './observability/feed-report.ts'
+import type { FeedReport } from './observability/feed-report.ts'
+import { toFeedGauges } from './observability/metrics.ts'
 
 /** The state that `/readyz` and `/metrics` report. */
 export type ServerState = Awaited<ReturnType<typeof readServerState>>
@@ -78,7 +79,6 @@ const BREAKER_VALUES = { closed: 0, probing: 1, open: 2 } as const
 export async function updateStateGauges(context: Context): Promise<void> {
   const { caches, clockMonitor, metrics } = context
   const [state, feedReport] = await Promise.all([readServerState(context), readFeeds(context)])
-  const feeds = feedReport?.feeds ?? []
   const { quota, limit, remaining, keyRefusedUntilMs, breaker } = state.callPolicy
   const { products, deals, histories, responses } = caches
   const cachesByLabel = Object.entries({ products, deals, histories, responses })
@@ -107,13 +107,7 @@ export async function updateStateGauges(context: Context): Promise<void> {
       state.copies.filter(({ observedDays }) => observedDays !== null),
       ({ observedDays }) => observedDays?.all ?? 0,
     ),
-    vitrine_feed_age_seconds: Object.fromEntries(
-      feeds.flatMap(({ name, fetchedAtMs }) =>
-        fetchedAtMs === null ? [] : [[name, Math.max(0, context.clock.nowMs() - fetchedAtMs) / SECOND_MS]],
-      ),
-    ),
-    vitrine_feed_failing: Object.fromEntries(feeds.map((feed) => [feed.name, Number(isFeedFailing(feed))])),
-    vitrine_feed_offers: Object.fromEntries(feeds.map(({ name, offers }) => [name, offers])),
+    ...toFeedGauges(feedReport?.feeds ?? [], context.clock.nowMs()),
     vitrine_clock_difference_seconds: Object.fromEntries(
       Object.entries(clockMonitor.getSkewsMs()).map(([other, differenceMs]) => [
         other,

@@ -1,13 +1,13 @@
 import { type Request, type Response, Router } from 'express'
-import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client'
+import { Histogram } from 'prom-client'
 import { type Clock, SECOND_MS } from '../clock.ts'
 import type { Secret } from '../config/secrets.ts'
 import { createAdminLimiter } from '../http/admin-limiter.ts'
 import { findAdminRefusal } from '../http/admin-auth.ts'
 import { isLocalRequest, toLimiterKey } from '../http/client-address.ts'
 import { LogRateLimiter } from '../observability/log-rate-limiter.ts'
-import { type FeedReport, type FeedState, isFeedFailing } from '../observability/feed-report.ts'
-import { EVENT_LOOP_SAMPLE_INTERVAL_MS, FEED_GAUGES } from '../observability/metrics.ts'
+import type { FeedReport } from '../observability/feed-report.ts'
+import { createFeedGauges, createRegistry, toFeedGauges } from '../observability/metrics.ts'
 import { readFeedReport } from './feeds/feed-warnings.ts'
 import { rejectMethod } from './responses.ts'
 import type { CatalogStore } from './store/catalog-store.ts'
@@ -37,7 +37,6 @@ const API_KEY_PATTERN = /vk_[\w-]+/g
 export function createMonitoringRouter(store: CatalogStore, options: StandaloneOptions): Router {
   const { clock } = store
   const metrics = createMetrics()
-  const setFeedGauges = createFeedGauges(metrics.registry)
   const readFeeds = (): Promise<FeedReport | undefined> =>
     readFeedReport(store, { ...options, hasWarnings: false }).catch(() => undefined)
   const findRefusal = createRefusalFinder(clock, options)
@@ -60,9 +59,9 @@ export function createMonitoringRouter(store: CatalogStore, options: StandaloneO
     const refusal = await findRefusal(request)
     if (refusal !== null)
       return sendJson(response.set(refusal.headers), refusal.status, { error: refusal.message })
-    setFeedGauges((await readFeeds())?.feeds ?? [], clock.nowMs())
-    const text = await metrics.registry.metrics()
-    response.set(RESPONSE_HEADERS).set('Content-Type', metrics.registry.contentType).send(Buffer.from(text))
+    metrics.setFeedGauges(toFeedGauges((await readFeeds())?.feeds ?? [], clock.nowMs()))
+    const { contentType, text } = await metrics.render()
+    response.set(RESPONSE_HEADERS).set('Content-Type', contentType).send(Buffer.from(text))
   })
   router.all(['/healthz', '/readyz', '/metrics'], rejectMethod)
   router.use(createRequestLog(clock, metrics, options.logger))
@@ -91,34 +90,14 @@ function createRefusalFinder(clock: Clock, { adminPassword, isLocal }: Standalon
   }
 }
 
-/** The same gauges as those of the widget server. */
-function createFeedGauges(registry: Registry) {
-  const create = (name: keyof typeof FEED_GAUGES): Gauge =>
-    new Gauge({ name, help: FEED_GAUGES[name], labelNames: ['feed'], registers: [registry] })
-  const age = create('vitrine_feed_age_seconds')
-  const failing = create('vitrine_feed_failing')
-  const offers = create('vitrine_feed_offers')
-  return (feeds: readonly FeedState[], nowMs: number): void => {
-    for (const gauge of [age, failing, offers]) gauge.reset()
-    for (const feed of feeds) {
-      const labels = { feed: feed.name }
-      if (feed.fetchedAtMs !== null) age.set(labels, Math.max(0, nowMs - feed.fetchedAtMs) / SECOND_MS)
-      failing.set(labels, Number(isFeedFailing(feed)))
-      offers.set(labels, feed.offers)
-    }
-  }
-}
-
 /** `operation` comes from a fixed list, so that callers cannot create new time series. */
 function createMetrics() {
-  const registry = new Registry()
-  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: EVENT_LOOP_SAMPLE_INTERVAL_MS })
-  const responses = new Counter({
-    name: 'vitrine_catalog_service_responses_total',
-    help: 'Responses of the catalog service by operation and status',
-    labelNames: ['operation', 'status'],
-    registers: [registry],
-  })
+  const { registry, createCounter, render } = createRegistry()
+  const responses = createCounter(
+    'vitrine_catalog_service_responses_total',
+    'Responses of the catalog service by operation and status',
+    ['operation', 'status'],
+  )
   const seconds = new Histogram({
     name: 'vitrine_catalog_service_response_seconds',
     help: 'Time from a request to the end of its response, by operation',
@@ -126,7 +105,7 @@ function createMetrics() {
     buckets: RESPONSE_TIME_BUCKETS_SECONDS,
     registers: [registry],
   })
-  return { registry, responses, seconds }
+  return { responses, seconds, setFeedGauges: createFeedGauges(registry), render }
 }
 
 /** Log and count each request, without its query, headers or client address. The number of log lines is limited. */

@@ -1,4 +1,6 @@
 import { Counter, Gauge, Registry, collectDefaultMetrics } from 'prom-client'
+import { SECOND_MS } from '../clock.ts'
+import { type FeedState, isFeedFailing } from './feed-report.ts'
 
 /** Sampling interval of the event loop lag. Each sample wakes the CPU; see docs/contribute/notes/dependencies.md. */
 export const EVENT_LOOP_SAMPLE_INTERVAL_MS = 100
@@ -9,57 +11,68 @@ type CountedResponse = Readonly<{ surface: string; state: string; cache: string 
 type ValuesByLabel = Readonly<Partial<Record<string, number>>>
 
 /** `null`: no value, so the series is absent. */
-export type GaugeValues = Readonly<Record<keyof typeof GAUGES, number | ValuesByLabel | null>>
+type Values<Name extends string> = Readonly<Record<Name, number | ValuesByLabel | null>>
+
+export type GaugeValues = Values<keyof typeof GAUGES>
+
+/** Create the registry of a server, with the metrics of its process. */
+export function createRegistry() {
+  const registry = new Registry()
+  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: EVENT_LOOP_SAMPLE_INTERVAL_MS })
+  return {
+    registry,
+    createCounter: <Label extends string = never>(
+      name: string,
+      help: string,
+      labelNames: readonly Label[] = [],
+    ): Counter<Label> => new Counter({ name, help, labelNames, registers: [registry] }),
+    /** Render all metrics as Prometheus text. */
+    async render(): Promise<Readonly<{ contentType: string; text: string }>> {
+      return { contentType: registry.contentType, text: await registry.metrics() }
+    },
+  }
+}
 
 /** Metrics of one process, rendered as Prometheus text. */
 export type Metrics = ReturnType<typeof createMetrics>
 
 export function createMetrics() {
-  const registry = new Registry()
-  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: EVENT_LOOP_SAMPLE_INTERVAL_MS })
-  const registers = [registry]
+  const { registry, createCounter, render } = createRegistry()
   const getResponseCounter = createResponseCounters(registry)
-  const calls = new Counter({
-    name: 'vitrine_catalog_calls_total',
-    help: 'Calls to the catalog by operation and outcome',
-    labelNames: ['operation', 'outcome'],
-    registers,
-  })
-  const drops = new Counter({
-    name: 'vitrine_catalog_items_dropped_total',
-    help: 'Dropped products and offers of the catalog by channel and reason',
-    labelNames: ['channel', 'reason'],
-    registers,
-  })
-  const storeFailures = new Counter({
-    name: 'vitrine_store_failures_total',
-    help: 'Failed reads and writes of the stored copy',
-    registers,
-  })
-  const pictureFetches = new Counter({
-    name: 'vitrine_picture_fetches_total',
-    help: 'Fetches of original pictures by outcome, with VITRINE_PICTURES=proxy',
-    labelNames: ['outcome'],
-    registers,
-  })
-  const clicks = new Counter({
-    name: 'vitrine_clicks_total',
-    help: 'Counted clicks by channel, with VITRINE_LINKS=counted',
-    labelNames: ['channel'],
-    registers,
-  })
-  const overLimit = new Counter({
-    name: 'vitrine_counts_over_limit_total',
-    help: 'Counts of widgets and clicks beyond a limit: lost, or added without their sub-id',
-    labelNames: ['outcome'],
-    registers,
-  })
-  const deliveries = new Counter({
-    name: 'vitrine_event_deliveries_total',
-    help: 'Attempts to send an event to the webhook by outcome',
-    labelNames: ['outcome'],
-    registers,
-  })
+  const calls = createCounter(
+    'vitrine_catalog_calls_total',
+    'Calls to the catalog by operation and outcome',
+    ['operation', 'outcome'],
+  )
+  const drops = createCounter(
+    'vitrine_catalog_items_dropped_total',
+    'Dropped products and offers of the catalog by channel and reason',
+    ['channel', 'reason'],
+  )
+  const storeFailures = createCounter(
+    'vitrine_store_failures_total',
+    'Failed reads and writes of the stored copy',
+  )
+  const pictureFetches = createCounter(
+    'vitrine_picture_fetches_total',
+    'Fetches of original pictures by outcome, with VITRINE_PICTURES=proxy',
+    ['outcome'],
+  )
+  const clicks = createCounter(
+    'vitrine_clicks_total',
+    'Counted clicks by channel, with VITRINE_LINKS=counted',
+    ['channel'],
+  )
+  const overLimit = createCounter(
+    'vitrine_counts_over_limit_total',
+    'Counts of widgets and clicks beyond a limit: lost, or added without their sub-id',
+    ['outcome'],
+  )
+  const deliveries = createCounter(
+    'vitrine_event_deliveries_total',
+    'Attempts to send an event to the webhook by outcome',
+    ['outcome'],
+  )
   return {
     countResponse: (response: CountedResponse): void => getResponseCounter(response)(),
     getResponseCounter,
@@ -76,11 +89,9 @@ export function createMetrics() {
     countDelivery: (outcome: 'ok' | 'failed'): void => deliveries.inc({ outcome }),
     countStoreFailure: (): void => storeFailures.inc(),
     recordWalk: createWalkMetrics(registry),
-    setGauges: createGauges(registry),
+    setGauges: createGauges(registry, GAUGES),
     registry,
-    async render(): Promise<Readonly<{ contentType: string; text: string }>> {
-      return { contentType: registry.contentType, text: await registry.metrics() }
-    },
+    render,
   }
 }
 
@@ -147,13 +158,24 @@ function createWalkMetrics(registry: Registry) {
 /** `aggregator` combines the values of several processes. With `label`, a gauge has a series for each key of its value. */
 type GaugeRow = Readonly<{ help: string; label?: string; aggregator: 'sum' | 'min' | 'max' }>
 
-/** Gauges of the catalog service, with their help. The widget server has them for its embedded catalog. */
-export const FEED_GAUGES = {
-  vitrine_feed_age_seconds: 'Time since the last successful run of a feed; absent before the first',
-  vitrine_feed_failing:
-    '1 if the last run of a feed failed or is held, or it had no successful run for two intervals, else 0',
-  vitrine_feed_offers: 'Offers of the last successful run of a feed',
-} as const
+/** Gauges of the catalog service. The widget server has them for its embedded catalog. */
+const FEED_GAUGES = {
+  vitrine_feed_age_seconds: {
+    help: 'Time since the last successful run of a feed; absent before the first',
+    label: 'feed',
+    aggregator: 'min',
+  },
+  vitrine_feed_failing: {
+    help: '1 if the last run of a feed failed or is held, or it had no successful run for two intervals, else 0',
+    label: 'feed',
+    aggregator: 'max',
+  },
+  vitrine_feed_offers: {
+    help: 'Offers of the last successful run of a feed',
+    label: 'feed',
+    aggregator: 'max',
+  },
+} as const satisfies Readonly<Record<string, GaugeRow>>
 
 /** No label value comes from a request. */
 const GAUGES = {
@@ -216,13 +238,7 @@ const GAUGES = {
     label: 'channel',
     aggregator: 'max',
   },
-  vitrine_feed_age_seconds: {
-    help: FEED_GAUGES.vitrine_feed_age_seconds,
-    label: 'feed',
-    aggregator: 'min',
-  },
-  vitrine_feed_failing: { help: FEED_GAUGES.vitrine_feed_failing, label: 'feed', aggregator: 'max' },
-  vitrine_feed_offers: { help: FEED_GAUGES.vitrine_feed_offers, label: 'feed', aggregator: 'max' },
+  ...FEED_GAUGES,
   vitrine_clock_difference_seconds: {
     help: 'How far the clock of the catalog or the database is ahead of this machine',
     label: 'with',
@@ -236,20 +252,39 @@ const GAUGES = {
   vitrine_cache_bytes: { help: 'Bytes by cache', label: 'cache', aggregator: 'sum' },
 } as const satisfies Readonly<Record<string, GaugeRow>>
 
-/** Create a function that sets the gauges of the server state. It is called only when metrics are requested. */
-function createGauges(registry: Registry) {
-  const gauges = Object.entries<GaugeRow>(GAUGES).map(([name, { help, label, aggregator }]) => {
+/** Create gauges, and return a function that sets them. It is called only when metrics are requested. */
+function createGauges<Name extends string>(registry: Registry, rows: Readonly<Record<Name, GaugeRow>>) {
+  const gauges = Object.entries<GaugeRow>(rows).map(([name, { help, label, aggregator }]) => {
     const labelNames = label === undefined ? [] : [label]
     const gauge = new Gauge({ name, help, labelNames, aggregator, registers: [registry] })
-    return { name: name as keyof typeof GAUGES, label: label ?? '', gauge }
+    return { name: name as Name, label: label ?? '', gauge }
   })
-  return (values: GaugeValues): void => {
+  return (values: Values<Name>): void => {
     for (const { name, label, gauge } of gauges) {
       const value = values[name]
       gauge.reset()
       if (value === null) gauge.remove()
       else if (typeof value === 'number') gauge.set(value)
-      else for (const [key, labelValue = 0] of Object.entries(value)) gauge.set({ [label]: key }, labelValue)
+      else
+        for (const [key, labelValue = 0] of Object.entries<number | undefined>(value))
+          gauge.set({ [label]: key }, labelValue)
     }
+  }
+}
+
+export function createFeedGauges(registry: Registry) {
+  return createGauges(registry, FEED_GAUGES)
+}
+
+/** Return the values of the gauges of feeds. */
+export function toFeedGauges(feeds: readonly FeedState[], nowMs: number): Values<keyof typeof FEED_GAUGES> {
+  return {
+    vitrine_feed_age_seconds: Object.fromEntries(
+      feeds.flatMap(({ name, fetchedAtMs }) =>
+        fetchedAtMs === null ? [] : [[name, Math.max(0, nowMs - fetchedAtMs) / SECOND_MS]],
+      ),
+    ),
+    vitrine_feed_failing: Object.fromEntries(feeds.map((feed) => [feed.name, Number(isFeedFailing(feed))])),
+    vitrine_feed_offers: Object.fromEntries(feeds.map(({ name, offers }) => [name, offers])),
   }
 }

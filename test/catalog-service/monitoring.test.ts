@@ -109,7 +109,13 @@ describe('health and metrics endpoints', () => {
       'vitrine_catalog_service_responses_total{operation="listChannels",status="401"} 1',
       'vitrine_catalog_service_responses_total{operation="other",status="401"} 1',
     ])
-    expect(text).toContain('vitrine_catalog_service_response_seconds_bucket')
+    expect(text.match(/(?<=^# TYPE )vitrine_.*$/gm)).toEqual([
+      'vitrine_catalog_service_responses_total counter',
+      'vitrine_catalog_service_response_seconds histogram',
+      'vitrine_feed_age_seconds gauge',
+      'vitrine_feed_failing gauge',
+      'vitrine_feed_offers gauge',
+    ])
   })
 
   it('feeds - their age, failures and offers in the metrics, 40 days after an import too', async () => {

@@ -196,6 +196,6 @@ async function recordThreadEnd(
 }
 
 function describeError(error: unknown): string {
-  if (error instanceof VitrineError) return error.message
+  if (error instanceof VitrineError) return error.describeWithRemedy()
   return error instanceof Error ? describeInternalError(error) : 'unknown reason'
 }

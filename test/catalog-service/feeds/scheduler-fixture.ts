@@ -50,12 +50,18 @@ export const addScheduled = (
   change: Partial<NewFeed> = {},
 ): Promise<number> => addFeed(scenario, { name, url: `${scenario.server.url}/${name}`, ...EVERY, ...change })
 
-type SchedulerChange = Readonly<{ store?: CatalogStore; secrets?: FeedSecrets; onRun?: () => void }>
+type SchedulerChange = Readonly<{
+  store?: CatalogStore
+  secrets?: FeedSecrets
+  onRun?: () => void
+  /** Instead of a run. */
+  runFeed?: () => Promise<never>
+}>
 
 /** Start a scheduler whose runs read the schedule again, as those in a thread do. */
 export function startScheduler(
   scenario: Scenario,
-  { store = scenario.store, secrets = new Map(), onRun }: SchedulerChange = {},
+  { store = scenario.store, secrets = new Map(), onRun, runFeed }: SchedulerChange = {},
 ): FeedScheduler {
   const owner = createLeaseOwner()
   const log =
@@ -67,6 +73,7 @@ export function startScheduler(
     logger: { info: log('info'), warn: log('warn'), error: log('error') },
     owner,
     runFeed: (feedId, signal) =>
+      runFeed?.() ??
       runTestFeed({ store, folder: scenario.folder }, feedId, {
         owner,
         secrets,

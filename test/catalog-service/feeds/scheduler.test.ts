@@ -2,6 +2,7 @@ import { describe, expect, it, vi } from 'vitest'
 import { FEED_LEASE_MS, removeFeedAttempts } from '../../../src/catalog-service/store/feed-attempts.ts'
 import { removeFeed, updateFeed } from '../../../src/catalog-service/store/feeds.ts'
 import { DAY_MS, MINUTE_MS, MINUTE_SECONDS } from '../../../src/clock.ts'
+import { StoreError } from '../../../src/errors.ts'
 import { fetchProducts } from '../harness.ts'
 import { CHANNEL, createTable, getState } from './feed-fixture.ts'
 import { send, sendVersion, startFeedServer } from './feed-server.ts'
@@ -169,6 +170,21 @@ describe('due feeds', () => {
     expect(scenario.logs.filter(({ level }) => level !== 'info')).toEqual([])
     await advance(scenario, INTERVAL_MS)
     expect(countRequests(scenario, 'c')).toBe(2)
+  })
+
+  it('database that fails - the log has the remedy', async () => {
+    const scenario = await createScenario()
+    await addScheduled(scenario)
+    const error = new StoreError('Cannot open the database', { remedy: 'Mount it with write access.' })
+    startScheduler(scenario, { runFeed: () => Promise.reject(error) })
+    await vi.waitFor(() =>
+      expect(scenario.logs).toMatchObject([
+        {
+          message: 'feed run failed',
+          fields: { reason: 'Cannot open the database. Mount it with write access.' },
+        },
+      ]),
+    )
   })
 
   it('removed during its download - the run ends without an offer, and the others continue', async () => {
