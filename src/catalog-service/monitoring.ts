@@ -5,6 +5,7 @@ import type { Secret } from '../config/secrets.ts'
 import { createAdminLimiter } from '../http/admin-limiter.ts'
 import { findAdminRefusal } from '../http/admin-auth.ts'
 import { isLocalRequest, toLimiterKey } from '../http/client-address.ts'
+import { type Headers, JSON_TYPE, createEtag, sendResponse } from '../http/response.ts'
 import { LogRateLimiter } from '../observability/log-rate-limiter.ts'
 import type { FeedReport } from '../observability/feed-report.ts'
 import { createFeedGauges, createRegistry, toFeedGauges } from '../observability/metrics.ts'
@@ -41,7 +42,7 @@ export function createMonitoringRouter(store: CatalogStore, options: StandaloneO
     readFeedReport(store, { ...options, hasWarnings: false }).catch(() => undefined)
   const findRefusal = createRefusalFinder(clock, options)
   const router = Router({ strict: true, caseSensitive: true })
-  router.get('/healthz', (_request, response) => sendJson(response, 200, { status: 'ok' }))
+  router.get('/healthz', (request, response) => sendJson(request, response, { value: { status: 'ok' } }))
   // Balancers send no password: only the detail depends on it.
   router.get('/readyz', async (request, response) => {
     try {
@@ -50,26 +51,39 @@ export function createMonitoringRouter(store: CatalogStore, options: StandaloneO
       const isAdmin = request.headers.authorization !== undefined && (await findRefusal(request)) === null
       const report = isAdmin ? await readFeeds() : undefined
       const readiness = { ready: true, reason: 'the database can be read' }
-      sendJson(response, 200, { ...readiness, ...(report && { detail: { feeds: report.feeds } }) })
+      const value = { ...readiness, ...(report && { detail: { feeds: report.feeds } }) }
+      sendJson(request, response, { value })
     } catch {
-      sendJson(response, 503, { ready: false, error: 'the database cannot be read' })
+      const value = { ready: false, error: 'the database cannot be read' }
+      sendJson(request, response, { status: 503, value })
     }
   })
   router.get('/metrics', async (request, response) => {
     const refusal = await findRefusal(request)
     if (refusal !== null)
-      return sendJson(response.set(refusal.headers), refusal.status, { error: refusal.message })
+      return sendJson(request, response, { ...refusal, value: { error: refusal.message } })
     metrics.setFeedGauges(toFeedGauges((await readFeeds())?.feeds ?? [], clock.nowMs()))
     const { contentType, text } = await metrics.render()
-    response.set(RESPONSE_HEADERS).set('Content-Type', contentType).send(Buffer.from(text))
+    const headers = { ...RESPONSE_HEADERS, 'Content-Type': contentType }
+    sendResponse(request, response, { headers, etag: createEtag(text), body: text })
   })
   router.all(['/healthz', '/readyz', '/metrics'], rejectMethod)
   router.use(createRequestLog(clock, metrics, options.logger))
   return router
 }
 
-function sendJson(response: Response, status: number, value: unknown): void {
-  response.set(RESPONSE_HEADERS).status(status).json(value)
+function sendJson(
+  request: Request,
+  response: Response,
+  { status = 200, headers, value }: Readonly<{ status?: number; headers?: Headers; value: unknown }>,
+): void {
+  const body = JSON.stringify(value)
+  sendResponse(request, response, {
+    status,
+    headers: { ...RESPONSE_HEADERS, ...headers, 'Content-Type': JSON_TYPE },
+    etag: createEtag(body),
+    body,
+  })
 }
 
 type Refusal = Readonly<{ status: number; headers: Record<string, string>; message: string }>

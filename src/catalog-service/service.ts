@@ -61,7 +61,7 @@ export function createCatalogService(options: CatalogServiceOptions): CatalogSer
 function createApp(options: CatalogServiceOptions): Express {
   const app = express()
   app.disable('x-powered-by')
-  app.set('etag', 'strong')
+  app.set('etag', false)
   // A repeated parameter becomes a list. `maxKeys: 0`: no limit, so that padding cannot hide a parameter.
   app.set('query parser', (text: string) => parseQuery(text, '&', '=', { maxKeys: 0 }))
   if (options.standalone) app.use(createMonitoringRouter(options.store, options.standalone))
@@ -72,7 +72,7 @@ function createApp(options: CatalogServiceOptions): Express {
     const failure = toServiceError(error)
     if (failure !== error)
       options.logger.error({ err: error, path: request.path }, 'catalog service request failed')
-    sendError(response, failure)
+    sendError(request, response, failure)
   })
   return app
 }

@@ -7,6 +7,7 @@ import { UnknownAddressError } from '../errors.ts'
 import { isPublicHost } from '../lib/public-hosts.ts'
 import type { AdminLimiter } from './admin-limiter.ts'
 import { findClientAddress, isLocalRequest, isLocalDemo } from './client-address.ts'
+import { TEXT_TYPE, sendResponse } from './response.ts'
 
 /** Appended to refusals of clients behind a proxy that is not trusted; `vitrine check` looks for it. */
 export const PROXY_NOT_TRUSTED =
@@ -71,8 +72,11 @@ export function createAdminAuth({ config, secrets, adminLimiter, logger }: Admin
       }
       const refusal = await findRefusal(request)
       if (refusal === null) return next()
-      response.status(refusal.status).set({ 'Cache-Control': 'no-store', ...refusal.headers })
-      response.type('text').send(`${refusal.message}\n`)
+      sendResponse(request, response, {
+        status: refusal.status,
+        headers: { 'Cache-Control': 'no-store', ...refusal.headers, 'Content-Type': TEXT_TYPE },
+        body: `${refusal.message}\n`,
+      })
     },
     requireStudio: (_request, _response, next) => next(),
     findOpenStudioUrl: () => null,

@@ -1,6 +1,6 @@
 import { type IncomingMessage, STATUS_CODES, type ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { type Headers, listHeaders, sendResponse } from './response.ts'
+import { HTML_TYPE, type Headers, TEXT_TYPE, listHeaders, sendResponse } from './response.ts'
 import { toCacheStatus } from './cache-headers.ts'
 
 /** A response to a request that is refused before routing. */
@@ -22,7 +22,7 @@ export const formatWidgetRefusal: FormatRefusal = ({ message }, target) => {
     headers: {
       ...toRefusalHeaders(message),
       'X-Content-Type-Options': 'nosniff',
-      'Content-Type': isFragment ? 'text/html; charset=utf-8' : 'text/plain; charset=utf-8',
+      'Content-Type': isFragment ? HTML_TYPE : TEXT_TYPE,
       'Access-Control-Allow-Origin': isFragment ? '*' : undefined,
     },
     body: isFragment ? `<!-- Vitrine: ${message} -->` : `${message}\n`,
@@ -54,8 +54,7 @@ export function sendRefusal(
   sendResponse(request, response, {
     status: refusal.status,
     headers: { ...headers, Connection: 'close' },
-    etag: null,
-    getBody: () => Buffer.from(body),
+    body,
   })
 }
 

@@ -238,7 +238,7 @@ function findBodyNow(bodies: WidgetBodies, form: BodyForm): string | undefined {
   const { sub, encoding } = form
   const isSmall = isFilled(bodies, sub) && template.text.length <= MAX_COMPRESSED_NOW_BYTES
   return encoding !== null && isSmall
-    ? compressNow(fillSubs(template, sub), encoding)
+    ? compressNow(Buffer.from(fillSubs(template, sub), 'latin1'), encoding).toString('latin1')
     : findBody(bodies, form)
 }
 

@@ -9,32 +9,42 @@ import { LRUCache } from 'lru-cache'
 /** Headers by name; `undefined` values are omitted. */
 export type Headers = Readonly<Record<string, string | undefined>>
 
-/** `etag`: `null` disables revalidation. */
 export type ResponseDetails = Readonly<{
-  status: number
+  /** 200 if absent. */
+  status?: number
   headers: Headers
-  etag: string | null
-  /** Called only if the body is sent. */
-  getBody(): Buffer
+  /** `null` or absent: no revalidation. */
+  etag?: string | null
+  /** A function is called only if the body is sent. */
+  body: string | Buffer | (() => Buffer)
 }>
+
+export const HTML_TYPE = 'text/html; charset=utf-8'
+export const JSON_TYPE = 'application/json; charset=utf-8'
+export const TEXT_TYPE = 'text/plain; charset=utf-8'
 
 /** Headers that a 304 omits: a cache would apply them to a stored body of another encoding. */
 export const BODY_HEADERS: ReadonlySet<string> = new Set(['Content-Type', 'Content-Encoding'])
 
-/** Send a response with `Content-Length`. Bypass Express, so that nothing adds `Vary`, an encoding or a redirect. */
+/** Send any response of both servers but a cached widget. Bypass Express, so that nothing adds `Vary`, an encoding or a redirect. */
 export function sendResponse(
   request: IncomingMessage,
   response: ServerResponse,
-  { status, headers, etag, getBody }: ResponseDetails,
+  { status = 200, headers, etag = null, body }: ResponseDetails,
 ): void {
   const pairs = listHeaders({ ...headers, ETag: etag ?? undefined })
-  if (etag !== null && isEtagMatch(request.headers['if-none-match'], etag)) {
+  if (etag !== null && status === 200 && isEtagMatch(request.headers['if-none-match'], etag)) {
     response.writeHead(304, pairs.filter(([name]) => !BODY_HEADERS.has(name)).flat()).end()
     return
   }
-  const body = getBody()
-  response.writeHead(status, [...pairs, ['Content-Length', String(body.length)]].flat())
-  response.end(request.method === 'HEAD' ? undefined : body)
+  const bytes = toBytes(body)
+  response.writeHead(status, [...pairs, ['Content-Length', String(bytes.length)]].flat())
+  response.end(request.method === 'HEAD' ? undefined : bytes)
+}
+
+function toBytes(body: ResponseDetails['body']): Buffer {
+  if (typeof body === 'function') return body()
+  return typeof body === 'string' ? Buffer.from(body) : body
 }
 
 /** Return the headers that have a value, as pairs of name and value. */
@@ -132,14 +142,11 @@ export async function compress(body: string, encoding: Compression, isOnce = fal
   return compressed.toString('latin1')
 }
 
-/** Compress a small body, given as bytes (latin1), for one request. */
-export function compressNow(body: string, encoding: Compression): string {
-  const bytes = Buffer.from(body, 'latin1')
-  const compressed =
-    encoding === 'br'
-      ? brotliCompressSync(bytes, toBrotliOptions(bytes, FAST_LEVEL))
-      : gzipSync(bytes, { level: FAST_LEVEL })
-  return compressed.toString('latin1')
+/** Compress a small body for one request. */
+export function compressNow(bytes: Buffer, encoding: Compression): Buffer {
+  return encoding === 'br'
+    ? brotliCompressSync(bytes, toBrotliOptions(bytes, FAST_LEVEL))
+    : gzipSync(bytes, { level: FAST_LEVEL })
 }
 
 /** Return the best body that `Accept-Encoding` allows, and its encoding. */

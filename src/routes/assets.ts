@@ -34,7 +34,7 @@ export function createAssetsRouter(context: Context): Router {
   })
   router.get('/favicon.ico', createCrossOriginHeaders(), (request, response) => {
     const headers = { 'Content-Type': 'image/svg+xml', 'Cache-Control': ACCENT_CACHE_CONTROL }
-    sendResponse(request, response, { status: 200, headers, etag: null, getBody: () => FAVICON })
+    sendResponse(request, response, { headers, body: FAVICON })
   })
   router.get('/assets/:file', (request, response) => {
     const found = context.assets.findByFileName(getParameter(request.params, 'file'))
@@ -53,14 +53,13 @@ export function createAssetsRouter(context: Context): Router {
       // An SVG opened as a page must not run scripts or load anything.
       'Content-Security-Policy': "default-src 'none'; style-src 'unsafe-inline'; sandbox",
     }
-    sendResponse(request, response, { status: 200, headers, etag: null, getBody: () => logo.body })
+    sendResponse(request, response, { headers, body: logo.body })
   })
   router.get('/accents/:file', (request, response) => {
     const hex = /^([0-9a-f]{6})\.css$/i.exec(getParameter(request.params, 'file'))?.[1]
     if (hex === undefined) throw new UnknownAddressError('no such accent')
     const headers = { 'Content-Type': 'text/css; charset=utf-8', 'Cache-Control': ACCENT_CACHE_CONTROL }
-    const body = Buffer.from(renderAccentCss(hex.toLowerCase()))
-    sendResponse(request, response, { status: 200, headers, etag: null, getBody: () => body })
+    sendResponse(request, response, { headers, body: renderAccentCss(hex.toLowerCase()) })
   })
   return router
 }
@@ -72,7 +71,6 @@ function sendAsset(
 ): void {
   const { encoding, body } = pickBody(asset.bodies, request.get('accept-encoding'))
   sendResponse(request, response, {
-    status: 200,
     headers: {
       'Content-Type': asset.contentType,
       'Cache-Control': cacheControl,
@@ -80,6 +78,6 @@ function sendAsset(
       Vary: 'Accept-Encoding',
     },
     etag: asset.etag,
-    getBody: () => body,
+    body,
   })
 }

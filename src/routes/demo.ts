@@ -2,6 +2,7 @@ import { Router } from 'express'
 import { HOUR_SECONDS } from '../clock.ts'
 import type { Context } from '../context.ts'
 import { UnknownAddressError } from '../errors.ts'
+import { HTML_TYPE, sendResponse } from '../http/response.ts'
 import { createOwnPageHeaders, createCrossOriginHeaders } from '../http/security-headers.ts'
 import { formatPrice } from '../widgets/format.ts'
 import { getParameter, parseQuery } from './requests.ts'
@@ -19,13 +20,14 @@ export function createDemoRouter(context: Context): Router {
   router.get('/demo/pictures/:name', createCrossOriginHeaders(), (request, response) => {
     const picture = demo.findPicture(getParameter(request.params, 'name'))
     if (picture === undefined) throw new UnknownAddressError('no such picture')
-    response
-      .set({
+    sendResponse(request, response, {
+      headers: {
         'Content-Type': 'image/webp',
         'Cache-Control': `public, max-age=${HOUR_SECONDS}`,
         'Content-Security-Policy': "default-src 'none'; sandbox",
-      })
-      .send(picture)
+      },
+      body: picture,
+    })
   })
   router.get('/demo/shop', createOwnPageHeaders(context.pageSources), (request, response) => {
     const query = parseQuery(request)
@@ -41,7 +43,8 @@ export function createDemoRouter(context: Context): Router {
         value: value.slice(0, MAX_PRINTED_CHARACTERS),
       })),
     })
-    response.set({ 'Cache-Control': 'no-store', 'X-Robots-Tag': 'noindex' }).type('html').send(html)
+    const headers = { 'Cache-Control': 'no-store', 'X-Robots-Tag': 'noindex', 'Content-Type': HTML_TYPE }
+    sendResponse(request, response, { headers, body: html })
   })
   return router
 }

@@ -13,13 +13,12 @@ export function createEventsRouter(context: Context, adminAuth: AdminAuth): Rout
     const events = await context.store.listEvents(MAX_ATOM_ENTRIES)
     const xml = context.renderer.renderAtom(toAtomView(context.publicUrl, events))
     sendResponse(request, response, {
-      status: 200,
       headers: {
         'Content-Type': 'application/atom+xml; charset=utf-8',
         'Cache-Control': 'private, no-cache',
       },
       etag: createEtag(xml),
-      getBody: () => Buffer.from(xml),
+      body: xml,
     })
   })
   return router

@@ -11,6 +11,7 @@ import {
 } from '../errors.ts'
 import type { AdminAuth } from '../http/admin-auth.ts'
 import { toRefusalHeaders } from '../http/refusals.ts'
+import { HTML_TYPE, sendResponse } from '../http/response.ts'
 import { createOwnPageHeaders } from '../http/security-headers.ts'
 import { isUnreachable } from '../storage/store-failures.ts'
 import type { Surface } from '../widgets/options.ts'
@@ -101,9 +102,16 @@ export function createErrorHandler(
         frameScript: null,
         studioUrl: findOpenStudioUrl(request),
       }
-      response.status(failure.status).set(toRefusalHeaders(view.message))
-      response.set({ 'Vitrine-State': failure.state, 'Vitrine-Request-Id': getRequestId(response) })
-      response.type('html').send(context.renderer.renderErrorPage(view))
+      sendResponse(request, response, {
+        status: failure.status,
+        headers: {
+          ...toRefusalHeaders(view.message),
+          'Vitrine-State': failure.state,
+          'Vitrine-Request-Id': getRequestId(response),
+          'Content-Type': HTML_TYPE,
+        },
+        body: context.renderer.renderErrorPage(view),
+      })
     })
   }
 }

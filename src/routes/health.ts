@@ -1,10 +1,11 @@
-import { Router } from 'express'
+import { type Request, type Response, Router } from 'express'
 import { TIME_UNKNOWN } from '../widgets/format.ts'
 import { SECOND_MS, isFuture, isPauseActive } from '../clock.ts'
 import type { Context } from '../context.ts'
 import type { ChannelListState } from '../freshness/channels.ts'
 import { describeHold } from '../sync/held-walk.ts'
 import { tryWithTimeout } from '../lib/with-timeout.ts'
+import { JSON_TYPE, sendResponse } from '../http/response.ts'
 import { SERVER_NAME } from '../http/server.ts'
 import { createOwnPageHeaders } from '../http/security-headers.ts'
 import type { AdminAuth } from '../http/admin-auth.ts'
@@ -23,8 +24,9 @@ export function createHealthRouter(
   const router = Router()
   const getReadiness = createReadinessCache(context)
   router.use(['/healthz', '/readyz', '/metrics'], createOwnPageHeaders(context.pageSources))
-  router.get('/healthz', (_request, response) => {
-    response.set({ 'Cache-Control': 'no-store', Server: SERVER_NAME }).json({ status: 'ok' })
+  router.get('/healthz', (request, response) => {
+    const headers = { 'Cache-Control': 'no-store', Server: SERVER_NAME, 'Content-Type': JSON_TYPE }
+    sendResponse(request, response, { headers, body: JSON.stringify({ status: 'ok' }) })
   })
   // Balancers send no password: only the detail depends on it, never the status.
   router.get('/readyz', async (request, response) => {
@@ -33,15 +35,17 @@ export function createHealthRouter(
     const readiness =
       found.ready && isDatabaseRequired && isDatabaseUnavailable ? DATABASE_UNAVAILABLE : found
     const isDetailShown = detail !== undefined && (await adminAuth.isAdmin(request))
-    response
-      .status(readiness.ready ? 200 : 503)
-      .set('Cache-Control', 'no-store')
-      .json(isDetailShown ? { ...readiness, detail } : readiness)
+    sendResponse(request, response, {
+      status: readiness.ready ? 200 : 503,
+      headers: { 'Cache-Control': 'no-store', 'Content-Type': JSON_TYPE },
+      body: JSON.stringify(isDetailShown ? { ...readiness, detail } : readiness),
+    })
   })
-  router.get('/metrics', adminAuth.requireAdmin, async (_request, response) => {
+  router.get('/metrics', adminAuth.requireAdmin, async (request: Request, response: Response) => {
     await updateStateGauges(context)
     const { contentType, text } = await context.metrics.render()
-    response.set({ 'Content-Type': contentType, 'Cache-Control': 'no-store' }).send(text)
+    const headers = { 'Content-Type': contentType, 'Cache-Control': 'no-store' }
+    sendResponse(request, response, { headers, body: text })
   })
   return router
 }

@@ -4,14 +4,14 @@ import type { Context } from '../context.ts'
 import { RequestError } from '../errors.ts'
 import { toVisitor } from '../http/client-address.ts'
 import { toRefusalHeaders } from '../http/refusals.ts'
-import { createEtag, sendResponse } from '../http/response.ts'
+import { JSON_TYPE, TEXT_TYPE, createEtag, sendResponse } from '../http/response.ts'
 import { createCrossOriginHeaders } from '../http/security-headers.ts'
 import { type OembedFormat, createOembedResponse, parseOembedRequest } from '../widgets/oembed.ts'
 import { logFailure } from './request-log.ts'
 import { parseQuery } from './requests.ts'
 
 const CONTENT_TYPES: Readonly<Record<OembedFormat, string>> = {
-  json: 'application/json; charset=utf-8',
+  json: JSON_TYPE,
   xml: 'text/xml; charset=utf-8',
 }
 
@@ -33,13 +33,12 @@ export function createOembedRouter(context: Context): Router {
     })
     if (visitor.isGone()) return
     sendResponse(request, response, {
-      status: 200,
       headers: {
         'Content-Type': CONTENT_TYPES[oembedRequest.format],
         'Cache-Control': isCacheable ? CACHEABLE : 'no-store',
       },
       etag: createEtag(text),
-      getBody: () => Buffer.from(text),
+      body: text,
     })
   })
   router.use('/oembed', createOembedErrorHandler(context))
@@ -52,7 +51,10 @@ function createOembedErrorHandler(context: Context): ErrorRequestHandler {
   return (error: unknown, request, response, next) => {
     if (!(error instanceof RequestError)) return next(error)
     logFailure(context, { error, surface: 'oembed', state: 'invalid', request, response })
-    response.status(error.statusCode).set(toRefusalHeaders(error.publicMessage))
-    response.type('text').send(`${error.publicMessage}\n`)
+    sendResponse(request, response, {
+      status: error.statusCode,
+      headers: { ...toRefusalHeaders(error.publicMessage), 'Content-Type': TEXT_TYPE },
+      body: `${error.publicMessage}\n`,
+    })
   }
 }

@@ -3,6 +3,7 @@ import type { Context } from '../context.ts'
 import { isCountedRequest, isPrefetch } from '../coverage/counted-requests.ts'
 import { OfferGoneError } from '../errors.ts'
 import { toRefusalHeaders } from '../http/refusals.ts'
+import { TEXT_TYPE, sendResponse } from '../http/response.ts'
 import { createCrossOriginHeaders } from '../http/security-headers.ts'
 import { normalizeGtin } from '../offers/gtin.ts'
 import { createParameterReader, parseOrDefault } from '../widgets/parameters.ts'
@@ -22,9 +23,11 @@ export function createOfferRedirectRouter(context: Context): Router {
     if (isPrefetch(request.headers)) {
       // A network would count a click without a reader. Browsers discard a 503, and send another request on the click.
       const message = 'Links to shops are not prefetched.'
-      response.status(503).set({ ...toRefusalHeaders(message), 'Vitrine-State': 'unavailable' })
-      response.type('text').send(`${message}\n`)
-      return
+      return sendResponse(request, response, {
+        status: 503,
+        headers: { ...toRefusalHeaders(message), 'Vitrine-State': 'unavailable', 'Content-Type': TEXT_TYPE },
+        body: `${message}\n`,
+      })
     }
     const channelId = getParameter(request.params, 'channel').toLowerCase()
     const gtin = normalizeGtin(getParameter(request.params, 'gtin'))

@@ -3,6 +3,7 @@ import { MINUTE_SECONDS } from '../clock.ts'
 import type { Context } from '../context.ts'
 import {
   type Bodies,
+  JSON_TYPE,
   compress,
   createEtag,
   pickBody,
@@ -22,15 +23,14 @@ export function createOpenApiRouter({ publicUrl }: Pick<Context, 'publicUrl'>): 
     const { etag, bodies } = await (prepared ??= prepareDocument(publicUrl))
     const { encoding, body } = pickBody(bodies, request.get('accept-encoding'))
     sendResponse(request, response, {
-      status: 200,
       headers: {
         ...dataHeaders,
-        'Content-Type': 'application/json; charset=utf-8',
+        'Content-Type': JSON_TYPE,
         'Content-Encoding': encoding ?? undefined,
         'Cache-Control': CACHE_CONTROL,
       },
       etag,
-      getBody: () => body,
+      body,
     })
   })
   return router

@@ -47,7 +47,7 @@ async function sendPicture(request: Request, response: Response, picture: Pictur
   const { body, etag } = picture
   const headers = { 'Content-Type': picture.mediaType, 'Cache-Control': toCacheControl(picture) }
   if (Buffer.isBuffer(body) || (etag !== null && isEtagMatch(request.get('if-none-match'), etag)))
-    return sendResponse(request, response, { status: 200, headers, etag, getBody: () => body as Buffer })
+    return sendResponse(request, response, { headers, etag, body: body as Buffer })
   if (request.method === 'HEAD') {
     response.set({
       ...headers,

@@ -3,7 +3,14 @@ import type { Context } from '../context.ts'
 import { UnknownAddressError } from '../errors.ts'
 import { HOUR_SECONDS, SECOND_MS } from '../clock.ts'
 import { toVisitor } from '../http/client-address.ts'
-import { chooseEncoding, compress, toUtf8ByteString } from '../http/response.ts'
+import {
+  HTML_TYPE,
+  JSON_TYPE,
+  chooseEncoding,
+  compress,
+  sendResponse,
+  toUtf8ByteString,
+} from '../http/response.ts'
 import { createOwnPageHeaders } from '../http/security-headers.ts'
 import { parseGallerySelection, toGalleryView } from '../studio/gallery/gallery.ts'
 import { findGalleryPicture, getGalleryShops } from '../studio/gallery/cases.ts'
@@ -55,7 +62,8 @@ export function createStudioRouter(context: Context, adminAuth: AdminAuth): Rout
     pageHeaders,
     async (request: Request, response: Response) => {
       const update = await runInTurn(request, async () => toStudioUpdate(await getView(request, true)))
-      response.set('Cache-Control', 'no-store').json(update)
+      const headers = { 'Cache-Control': 'no-store', 'Content-Type': JSON_TYPE }
+      sendResponse(request, response, { headers, body: JSON.stringify(update) })
     },
   )
   // The studio frames it.
@@ -104,24 +112,29 @@ function addGallery(
   router.get('/studio/gallery/logos/:name', adminAuth.requireAdmin, (request, response) => {
     const logo = getGalleryShops().findLogo(getParameter(request.params, 'name'))
     if (logo === undefined) throw new UnknownAddressError('no such logo')
-    sendGalleryPicture(response, logo.contentType, logo.body)
+    sendGalleryPicture(request, response, { contentType: logo.contentType, content: logo.body })
   })
   router.get('/studio/gallery/pictures/:name', adminAuth.requireAdmin, (request, response) => {
     const picture = findGalleryPicture(getParameter(request.params, 'name'))
     if (picture === undefined) throw new UnknownAddressError('no such picture')
-    sendGalleryPicture(response, picture.type, picture.content)
+    sendGalleryPicture(request, response, { contentType: picture.type, content: picture.content })
   })
 }
 
-function sendGalleryPicture(response: Response, contentType: string, content: Buffer): void {
-  response
-    .set({
+function sendGalleryPicture(
+  request: Request,
+  response: Response,
+  { contentType, content }: Readonly<{ contentType: string; content: Buffer }>,
+): void {
+  sendResponse(request, response, {
+    headers: {
       'Content-Type': contentType,
       'Cache-Control': `private, max-age=${HOUR_SECONDS}`,
       'Content-Security-Policy': "default-src 'none'; sandbox",
       'X-Content-Type-Options': 'nosniff',
-    })
-    .send(content)
+    },
+    body: content,
+  })
 }
 
 type RunInTurn = <T>(request: Request, task: () => Promise<T>) => Promise<T>
@@ -142,10 +155,14 @@ function createPageSender(runInTurn: RunInTurn): SendPage {
       const bytes = toUtf8ByteString(await render())
       return encoding === null ? bytes : compress(bytes, encoding)
     })
-    if (encoding !== null) response.set('Content-Encoding', encoding)
-    response
-      .set({ 'Cache-Control': 'no-store', Vary: 'Accept-Encoding' })
-      .type('html')
-      .send(Buffer.from(body, 'latin1'))
+    sendResponse(request, response, {
+      headers: {
+        'Content-Type': HTML_TYPE,
+        'Content-Encoding': encoding ?? undefined,
+        'Cache-Control': 'no-store',
+        Vary: 'Accept-Encoding',
+      },
+      body: Buffer.from(body, 'latin1'),
+    })
   }
 }

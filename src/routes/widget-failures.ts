@@ -42,8 +42,7 @@ export function createWidgetErrorHandler(context: Context, details: FailureDetai
         'Content-Type': (failure.body === 'message' ? details.messageType : undefined) ?? details.contentType,
         ...details.toHeaders(channel?.url ?? null),
       },
-      etag: null,
-      getBody: () => Buffer.from(details.renderFailure(failure, failed)),
+      body: details.renderFailure(failure, failed),
     })
   }
 }

@@ -31,7 +31,7 @@ function makeResponseDetails(over: Partial<ResponseDetails> = {}): ResponseDetai
     status: 200,
     headers: { 'Content-Type': 'text/html; charset=utf-8', 'Cache-Control': 'public', 'X-Left': undefined },
     etag: '"abc"',
-    getBody: () => Buffer.from('<p>ü</p>'),
+    body: '<p>ü</p>',
     ...over,
   }
 }
@@ -61,7 +61,7 @@ describe('sendResponse', () => {
     'If-None-Match %s - 304, and nothing is rendered',
     async (tag) => {
       const getBody = vi.fn<() => Buffer>(() => Buffer.from('x'))
-      const { status, headers, body } = await exchange(makeResponseDetails({ getBody }), {
+      const { status, headers, body } = await exchange(makeResponseDetails({ body: getBody }), {
         'if-none-match': tag,
       })
       expect([status, body]).toEqual([304, ''])
@@ -95,8 +95,15 @@ describe('sendResponse', () => {
     })
   })
 
+  it('If-None-Match for an error - the error', async () => {
+    const { status, body } = await exchange(makeResponseDetails({ status: 404 }), {
+      'if-none-match': '"abc"',
+    })
+    expect([status, body]).toEqual([404, '<p>ü</p>'])
+  })
+
   it('zero bytes - Content-Length 0', async () => {
-    const { status, headers, body } = await exchange(makeResponseDetails({ getBody: () => Buffer.alloc(0) }))
+    const { status, headers, body } = await exchange(makeResponseDetails({ body: '' }))
     expect([status, headers['content-length'], body]).toEqual([200, '0', ''])
   })
 })

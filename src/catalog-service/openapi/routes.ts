@@ -1,5 +1,6 @@
 import { type RequestHandler, Router } from 'express'
 import { CACHE_SECONDS } from '../../catalog/contract.ts'
+import { HTML_TYPE, JSON_TYPE, createEtag, sendResponse } from '../../http/response.ts'
 import { rejectMethod } from '../responses.ts'
 import type { OpenApiPages } from './pages.ts'
 
@@ -17,13 +18,15 @@ export function createOpenApiRouter(): Router {
   let pages: OpenApiPages | undefined
   const serve =
     (name: keyof OpenApiPages, contentType: string): RequestHandler =>
-    async (_request, response) => {
+    async (request, response) => {
       pages ??= (await import('./pages.ts')).createOpenApiPages()
-      response.set(RESPONSE_HEADERS).type(contentType).send(pages[name])
+      const body = pages[name]
+      const headers = { ...RESPONSE_HEADERS, 'Content-Type': contentType }
+      sendResponse(request, response, { headers, etag: createEtag(body), body })
     }
-  router.get('/openapi.json', serve('document', 'application/json'))
-  router.get('/docs', serve('page', 'text/html'))
-  router.get('/docs.css', serve('style', 'text/css'))
+  router.get('/openapi.json', serve('document', JSON_TYPE))
+  router.get('/docs', serve('page', HTML_TYPE))
+  router.get('/docs.css', serve('style', 'text/css; charset=utf-8'))
   router.get('/', (_request, response) => {
     // Relative, because a proxy may serve the catalog below a path.
     response.set(RESPONSE_HEADERS).redirect('docs')
