@@ -146,7 +146,7 @@ export type Context = Omit<
 
 /**
  * Create the long-lived parts. No catalog call is made yet.
- * @throws StoreNewerError if a newer version made the copy; ConfigError if the folder of pictures cannot be written.
+ * @throws StoreVersionError if another version made the copy; ConfigError if the folder of pictures cannot be written.
  */
 export async function createContext(options: ContextOptions): Promise<Context> {
   const { config, secrets, clock, logger, publicUrl, catalog, demo, worker } = options

@@ -225,9 +225,17 @@ export class StoreError extends VitrineError {
   }
 }
 
-/** Throw this when a newer version created the database. The database is not changed. */
-export class StoreNewerError extends VitrineError {
+/** Base of errors about a database of another version, which is not changed. Only an operator can remedy them. */
+export abstract class StoreVersionError extends VitrineError {}
+
+/** Throw this when a newer version created the database. */
+export class StoreNewerError extends StoreVersionError {
   static readonly code = 'VITRINE_STORE_NEWER'
+}
+
+/** Throw this when a build before 1.0.0 created the database. */
+export class StoreOlderError extends StoreVersionError {
+  static readonly code = 'VITRINE_STORE_OLDER'
 }
 
 /** Throw this when a walk could not finish. The old copy stays, and the next walk resumes. */

@@ -85,7 +85,7 @@ const FEEDS_TIMEOUT_MS: number = 5 * SECOND_MS
 /**
  * Run the embedded catalog service in its own thread, on a free loopback port. A thread that exits unexpectedly is restarted
  * on the same port: all its state is in the database.
- * @throws StoreError when the database cannot be opened; StoreNewerError when a newer version made it.
+ * @throws StoreError when the database cannot be opened; StoreVersionError when another version made it.
  */
 export async function startCatalogThread(options: CatalogThreadOptions): Promise<CatalogThread> {
   const { clock, logger } = options

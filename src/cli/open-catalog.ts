@@ -139,7 +139,7 @@ export async function createCommandClient(
 /** `dispose` also closes the catalog. */
 export type ContextWithCatalog = Context & Readonly<{ catalog: CatalogConnection }>
 
-/** @throws ConfigError or StoreError as `openCatalog`; StoreNewerError when a newer version wrote the stored copy. */
+/** @throws ConfigError or StoreError as `openCatalog`; StoreVersionError when another version wrote the stored copy. */
 export async function openContext(
   command: CommandContext,
   options: Pick<ContextOptions, 'walkRunner' | 'openLongReads' | 'tracing'>,

@@ -1,10 +1,10 @@
 import { type Kysely, type Migration, type Transaction, sql } from 'kysely'
 import { systemClock } from '../clock.ts'
-import { StoreError, StoreNewerError, VitrineError } from '../errors.ts'
+import { StoreError, StoreNewerError, StoreOlderError, VitrineError } from '../errors.ts'
 import { describePostgresFailure } from './postgres-failure.ts'
 import { findSqlState, retryConflicts } from './transaction.ts'
 
-/** Migrations by name, applied in name order. */
+/** Migrations by name, applied in name order: `copy-0001-tables`. The word before the number is that of the database. */
 export type Migrations = Readonly<Record<string, Migration>>
 
 /** Receives the names of migrations that have changed an existing database. */
@@ -12,7 +12,7 @@ export type MigrationListener = (names: readonly string[]) => void
 
 /**
  * Migrate a SQLite database in one transaction. Processes that start together wait for each other.
- * @throws StoreNewerError when the database has migrations that this version does not know; nothing is changed.
+ * @throws StoreVersionError when the database has migrations that this version does not know; nothing is changed.
  * @throws StoreError when a migration fails; it is rolled back.
  */
 export async function migrateDatabase<T>(
@@ -25,7 +25,10 @@ export async function migrateDatabase<T>(
   try {
     const names = await database.transaction().execute(async (transaction) => {
       await createMigrationTable(transaction)
-      return applyPending(transaction, migrations)
+      return applyPending(transaction, migrations, async () => ({
+        place: `the database "${await findPath(transaction)}"`,
+        removal: 'Move the file away or delete it',
+      }))
     })
     if (names.length > 0) onMigrated(names)
   } catch (error) {
@@ -42,7 +45,7 @@ const MISSING_RIGHTS: ReadonlySet<string | undefined> = new Set(['42501', '3F000
 
 /**
  * Migrate a schema of a PostgreSQL database in one transaction. A row lock serializes processes that start together.
- * @throws StoreNewerError when the schema has migrations that this version does not know; nothing is changed.
+ * @throws StoreVersionError when the schema has migrations that this version does not know; nothing is changed.
  * @throws StoreError when the user may not create or change the schema or its tables.
  */
 export async function migratePostgres<T>(
@@ -62,7 +65,10 @@ export async function migratePostgres<T>(
     const names = await retryConflicts(() =>
       database.transaction().execute(async (transaction) => {
         await sql`select id from migration_lock for update`.execute(transaction)
-        return applyPending(transaction, migrations)
+        return applyPending(transaction, migrations, () => ({
+          place: `the schema "${schema}" of the database`,
+          removal: `Drop it with "drop schema ${schema} cascade", or use another database`,
+        }))
       }),
     )
     if (names.length > 0) onMigrated(names)
@@ -119,16 +125,40 @@ async function listApplied<T>(database: Kysely<T>): Promise<ReadonlySet<string>>
   return new Set(rows.map(({ name }) => name))
 }
 
+async function findPath<T>(database: Kysely<T>): Promise<string> {
+  const { rows } = await sql<{ file: string }>`select file from pragma_database_list`.execute(database)
+  return rows[0]?.file ?? ''
+}
+
+/** Builds before 1.0.0 named their migrations so. */
+const UNRELEASED_NAME = /^(?:postgres-)?\d{4}-/
+
+/** Whether a build before 1.0.0 applied these migrations. Its tables differ from those of all releases. */
+export function isUnreleased(applied: Iterable<string>): boolean {
+  return [...applied].some((name) => UNRELEASED_NAME.test(name))
+}
+
+/** Where the migrations are applied, and how an operator removes it: for messages. */
+type Location = Readonly<{ place: string; removal: string }>
+
 /** Return the names of the applied migrations, none for a new database. */
 async function applyPending<T>(
   transaction: Transaction<T>,
   migrations: Migrations,
+  describeLocation: () => Location | Promise<Location>,
 ): Promise<readonly string[]> {
   const applied = await listApplied(transaction)
-  if ([...applied].some((name) => !Object.hasOwn(migrations, name)))
-    throw new StoreNewerError(
-      'A newer version of Vitrine has migrated the database; nothing was changed. Start that version, or use another database',
+  if (isUnreleased(applied)) {
+    const { place, removal } = await describeLocation()
+    throw new StoreOlderError(
+      `A build of Vitrine before 1.0.0 created ${place}, and this version cannot use it; nothing was changed`,
+      { remedy: `${removal}: Vitrine creates a new one, which the next walk or import fills.` },
     )
+  }
+  if ([...applied].some((name) => !Object.hasOwn(migrations, name)))
+    throw new StoreNewerError('A newer version of Vitrine has migrated the database; nothing was changed', {
+      remedy: 'Start that version, or use another database.',
+    })
   const pending = Object.keys(migrations)
     .filter((name) => !applied.has(name))
     .toSorted()

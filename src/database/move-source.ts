@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
 import type { SqliteDatabase } from 'kysely'
-import { MoveError, StoreNewerError } from '../errors.ts'
-import type { Migrations } from './migrate.ts'
+import { MoveError, StoreNewerError, StoreOlderError } from '../errors.ts'
+import { type Migrations, isUnreleased } from './migrate.ts'
 import { openSqlite } from './sqlite.ts'
 
 /** A SQLite file whose rows are read in one snapshot. Nothing is written to it. */
@@ -17,7 +17,7 @@ export type MoveSource = Readonly<{
 
 /**
  * Open a file that exists, and begin the snapshot. `what` names its content in messages.
- * @throws StoreError when the file cannot be read; StoreNewerError; MoveError when it needs migrations or is another database.
+ * @throws StoreError when the file cannot be read; StoreVersionError; MoveError when it needs migrations or is another database.
  */
 export function openMoveSource(path: string, migrations: Migrations, what: string): MoveSource {
   const isInUse = (statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0
@@ -54,6 +54,11 @@ function assertMigrated(
   { path, what }: Readonly<{ path: string; what: string }>,
 ): void {
   const names = listMigrations(database)
+  if (isUnreleased(names))
+    throw new StoreOlderError(
+      `A build of Vitrine before 1.0.0 created "${path}", and this version cannot read it; nothing was moved`,
+      { remedy: 'Start with an empty database: the next walk or import fills it.' },
+    )
   const known = names.filter((name) => Object.hasOwn(migrations, name))
   if (known.length === 0) throw new MoveError(`"${path}" is not the ${what} of Vitrine; nothing was moved`)
   if (known.length < names.length)

@@ -52,7 +52,7 @@ const WRITER_SHARE = 1 / 3
 /** If a machine loses its network inside a transaction, other machines wait for its locks this long. */
 const IDLE_TRANSACTION_TIMEOUT_MS: number = 3 * SECOND_MS
 
-/** Open and migrate the stored copy's database. @throws StoreError, StoreNewerError */
+/** Open and migrate the stored copy's database. @throws StoreError, StoreVersionError */
 export async function openCopyDatabase(
   address: DatabaseAddress,
   timeouts: LockTimeouts = WALK_TIMEOUTS,

@@ -16,7 +16,7 @@ export function toEmbeddedCopyName(catalogId: string): string {
 /**
  * Find the id of the embedded catalog whose channel list was stored last; `undefined` when there is none or no copy. Catalogs
  * that have only channels of `ignoredChannelIds` do not count.
- * @throws StoreError, StoreNewerError
+ * @throws StoreError, StoreVersionError
  */
 export async function findEmbeddedCatalog(
   address: DatabaseAddress,

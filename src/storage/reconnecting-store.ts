@@ -1,6 +1,6 @@
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import { type Clock, SECOND_MS, isWithin, systemClock } from '../clock.ts'
-import { StoreError, StoreNewerError } from '../errors.ts'
+import { StoreError, StoreVersionError } from '../errors.ts'
 import { type Pause, createPause } from '../lib/backoff.ts'
 import type { LockTimeouts } from './copy-database.ts'
 import type { CopyStore } from './store.ts'
@@ -45,7 +45,7 @@ export type ReconnectingDetails = Readonly<{
 /**
  * Open a store whose database may be unavailable. Every method then throws a `StoreError` immediately, and callers use memory
  * and catalog. A later call reopens a file; a server is probed in the background.
- * @throws StoreNewerError when a newer version created the database.
+ * @throws StoreVersionError when another version created the database.
  */
 export async function openReconnectingStore(details: ReconnectingDetails): Promise<CopyStore> {
   const connection = new Connection(details)
@@ -137,12 +137,12 @@ class Connection {
     this.#writePause = createPause(this.#clock, { initialMs: WRITE_PAUSE_MS, maxMs: WRITE_PAUSE_MS })
   }
 
-  /** Open the store for the first time. @throws StoreNewerError */
+  /** Open the store for the first time. @throws StoreVersionError */
   async open(): Promise<void> {
     try {
       await this.#open(this.#isServer ? SERVING_TIMEOUTS : STARTUP_TIMEOUTS)
     } catch (error) {
-      if (error instanceof StoreNewerError) throw error
+      if (error instanceof StoreVersionError) throw error
       this.#fail(error)
     }
     this.#probeUntilHealthy()

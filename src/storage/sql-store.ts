@@ -67,7 +67,7 @@ export type SqlStore = CopyStore &
     countOffers(channelId: string): Promise<number>
   }>
 
-/** Open the stored copy of one catalog. @throws StoreError, StoreNewerError */
+/** Open the stored copy of one catalog. @throws StoreError, StoreVersionError */
 export async function openSqlStore(options: SqlStoreOptions): Promise<SqlStore> {
   const { database, catalog, clock = systemClock, history = NO_HISTORY } = options
   const { reader, writer, close } = await openCopyDatabase(database, options.timeouts, options.onMigrated)

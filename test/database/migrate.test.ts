@@ -1,6 +1,6 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { Kysely, type Migration, SqliteDialect, sql } from 'kysely'
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
 import { migrateDatabase } from '../../src/database/migrate.ts'
@@ -26,11 +26,11 @@ const makeTable = (name: string): Migration => ({
     await sql`insert into ${sql.table(name)} values (7)`.execute(database)
   },
 })
-const FIRST = { '0001-first': makeTable('first') }
-const SECOND = { ...FIRST, '0002-second': makeTable('second') }
+const FIRST = { 'test-0001-first': makeTable('first') }
+const SECOND = { ...FIRST, 'test-0002-second': makeTable('second') }
 const BROKEN = {
   ...FIRST,
-  '0002-broken': {
+  'test-0002-broken': {
     up: async (database: Kysely<unknown>) => {
       await makeTable('second').up(database)
       await sql`create table nonsense (`.execute(database)
@@ -63,7 +63,7 @@ const listTables = async (database: Kysely<unknown>): Promise<string[]> =>
 describe('migrations', () => {
   it('empty database - all migrations run, in the order of their names', async () => {
     const database = open(newPath())
-    await migrateDatabase(database, { '0002-second': SECOND['0002-second'], ...FIRST })
+    await migrateDatabase(database, { 'test-0002-second': SECOND['test-0002-second'], ...FIRST })
     expect(await listTables(database)).toEqual(['first', 'second'])
   })
 
@@ -79,7 +79,7 @@ describe('migrations', () => {
     // Nothing has changed an existing database.
     expect(migrated).toEqual([])
     await migrateDatabase(database, SECOND, onMigrated)
-    expect(migrated).toEqual(['0002-second'])
+    expect(migrated).toEqual(['test-0002-second'])
     expect(await listTables(database)).toEqual(['first', 'second'])
   })
 
@@ -92,6 +92,22 @@ describe('migrations', () => {
     await expect(migrateDatabase(database, {})).rejects.toMatchObject({ code: 'VITRINE_STORE_NEWER' })
     expect(await dump(database)).toEqual(before)
   })
+
+  it.each(['0001-first', 'postgres-0003-feeds'])(
+    'database of a build before 1.0.0, with %s - StoreOlderError with its path, and the database is unchanged',
+    async (name) => {
+      const path = newPath()
+      await migrateDatabase(open(path), { [name]: makeTable('first') })
+      const database = open(path)
+      const before = await dump(database)
+      await expect(migrateDatabase(database, FIRST)).rejects.toMatchObject({
+        code: 'VITRINE_STORE_OLDER',
+        message: expect.stringContaining(`${basename(path)}", and this version cannot use it`),
+        remedy: expect.stringMatching(/^Move the file away or delete it/),
+      })
+      expect(await dump(database)).toEqual(before)
+    },
+  )
 
   it('database of this version, locked by another process - is opened without waiting', async () => {
     const path = newPath()
@@ -118,7 +134,7 @@ describe('migrations', () => {
       cause: expect.any(Error),
     })
     expect(await dump(database)).toEqual(before)
-    const repaired = { ...FIRST, '0002-broken': makeTable('second') }
+    const repaired = { ...FIRST, 'test-0002-broken': makeTable('second') }
     await migrateDatabase(open(path), repaired)
     expect(await listTables(database)).toEqual(['first', 'second'])
   })

@@ -16,7 +16,7 @@ type CatalogStoreOptions = Readonly<{
   onMigrated?: MigrationListener
 }>
 
-/** Open and migrate the database. @throws StoreError when it cannot be opened; StoreNewerError when a newer version made it. */
+/** Open and migrate the database. @throws StoreError when it cannot be opened; StoreVersionError when another version made it. */
 export async function openCatalogStore(options: CatalogStoreOptions): Promise<CatalogStore> {
   const { clock } = options
   const { run, runInSnapshot, ...connections } = await openDatabase(options)

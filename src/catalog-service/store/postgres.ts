@@ -6,7 +6,7 @@ import { type MigrationListener, isUpToDate, migratePostgres } from '../../datab
 import { findPostgresFailure } from '../../database/postgres-failure.ts'
 import { withTimeout, openPostgres } from '../../database/postgres.ts'
 import { findSqlState, isConflict, retryConflicts } from '../../database/transaction.ts'
-import { StoreError, StoreNewerError, VitrineError } from '../../errors.ts'
+import { StoreError, StoreVersionError, VitrineError } from '../../errors.ts'
 import { CATALOG_LOCKED, type CatalogDatabase, type CatalogRole } from './catalog-store.ts'
 import { POSTGRES_CATALOG_MIGRATIONS } from './migrations.ts'
 import type { Catalog, CatalogTables, UsageTables } from './schema.ts'
@@ -50,7 +50,7 @@ const PERMANENT_ERROR_STATE = /^42(?!501|P05)/
 /**
  * Open the catalog on a server that speaks PostgreSQL's protocol; several processes may share it. A `standalone` service also
  * starts without the database, responds with 503, and recovers when the database is available.
- * @throws StoreError when it cannot be opened; StoreNewerError when a newer version created it.
+ * @throws StoreError when it cannot be opened; StoreVersionError when another version created it.
  */
 export async function openPostgresCatalog(
   address: PostgresAddress,
@@ -67,7 +67,7 @@ export async function openPostgresCatalog(
     await (role === 'standalone' ? withTimeout(open(), START_TIMEOUT_MS) : open())
   } catch (error) {
     openError = toOpenError(error, address.label)
-    if (role !== 'standalone' || error instanceof StoreNewerError) {
+    if (role !== 'standalone' || error instanceof StoreVersionError) {
       await close()
       throw openError
     }
@@ -183,7 +183,7 @@ function toOpenError(error: unknown, label: string): VitrineError {
 
 /** Convert failures of the database to StoreError. Any other error is a bug and stays unchanged. */
 function toRequestError(error: unknown, label: string): unknown {
-  if (error instanceof StoreNewerError) return new StoreError(error.message)
+  if (error instanceof StoreVersionError) return new StoreError(error.message, { remedy: error.remedy })
   if (error instanceof VitrineError) return error
   const failure = findPostgresFailure(error)
   if (failure !== undefined && PERMANENT_ERROR_STATE.test(findSqlState(failure) ?? '')) return failure

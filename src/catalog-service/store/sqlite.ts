@@ -21,7 +21,7 @@ const USAGE_BUSY_TIMEOUT_MS = 250
 /**
  * Open the catalog's file and the usage file beside it. `isStandalone`: nothing else runs in this process, so the file can be
  * memory-mapped for reading (see `SqliteOptions`).
- * @throws StoreError when a file cannot be opened; StoreNewerError when a newer version made it.
+ * @throws StoreError when a file cannot be opened; StoreVersionError when another version made it.
  */
 export async function openSqliteCatalog(
   path: string,

@@ -6,7 +6,6 @@ import {
   CatalogUnreachableError,
   ConfigError,
   StoreError,
-  StoreNewerError,
   VitrineError,
 } from '../../errors.ts'
 import {
@@ -122,8 +121,6 @@ export function findErrorRemedy(
 }
 
 function getStoreRemedy(error: StoreError, config: Config, setting: DatabaseSetting): string {
-  if (error instanceof StoreNewerError)
-    return `Run the newer version, or name another database in ${setting}.`
   // The text, because an error of the catalog's thread has lost its causes.
   const code = findDescribedCode(describeError(error))
   if (isInvalidCertificate(code)) return getConnectionRemedy(code, setting)

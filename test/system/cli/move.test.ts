@@ -209,8 +209,7 @@ describe('database that cannot be opened', () => {
   })
 })
 
-const ADD_NEWER = `insert into kysely_migration values ('9999-later', '2030-01-01')`
-const REMOVE_LAST = 'delete from kysely_migration where name = (select max(name) from kysely_migration)'
+const addMigration = (name: string): string => `insert into kysely_migration values ('${name}', '2030-01-01')`
 
 const REFUSED: readonly Refusal[] = [
   [
@@ -233,18 +232,18 @@ const REFUSED: readonly Refusal[] = [
   ],
   [
     'newer copy',
-    ({ copyFile }) => writeSqlite(copyFile, [ADD_NEWER]),
+    ({ copyFile }) => writeSqlite(copyFile, [addMigration('copy-9999-later')]),
     'A newer version of Vitrine has migrated',
   ],
   [
-    'older copy',
-    ({ copyFile }) => writeSqlite(copyFile, [REMOVE_LAST]),
-    'Open it once with this version and its own settings',
+    'copy of a build before 1.0.0',
+    ({ copyFile }) => writeSqlite(copyFile, [addMigration('0001-first')]),
+    'this version cannot read it; nothing was moved. Start with an empty database',
   ],
   [
-    'older usage',
-    ({ usageFile }) => writeSqlite(usageFile, [REMOVE_LAST]),
-    'an older version of Vitrine wrote',
+    'usage of a build before 1.0.0',
+    ({ usageFile }) => writeSqlite(usageFile, [addMigration('0001-usage')]),
+    'this version cannot read it; nothing was moved. Start with an empty database',
   ],
   [
     'catalog in place of the copy',

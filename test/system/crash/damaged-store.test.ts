@@ -296,19 +296,24 @@ describe('copy with a damaged full-text index', () => {
   })
 })
 
-test.each(['serve', 'sync', 'check'])(
-  '%s, copy of a newer version - exits with 1, reports the version, changes nothing',
-  async (command) => {
+test.each(
+  ['serve', 'sync', 'check'].flatMap((command) => [
+    [command, 'a newer version', 'copy-9999-newer', 'VITRINE_STORE_NEWER'],
+    [command, 'a build before 1.0.0', '0001-first', 'VITRINE_STORE_OLDER'],
+  ]),
+)(
+  '%s, copy of %s - exits with 1, reports the version, changes nothing',
+  async (command, _name, migration, errorCode) => {
     const fixture = await makeWalkedFixture(PRODUCTS, OLD)
     const database = openSqlite({ path: fixture.path, role: 'writer' })
-    database.prepare('insert into kysely_migration (name, timestamp) values (?, ?)').run(['9999-newer', 'x'])
+    database.prepare('insert into kysely_migration (name, timestamp) values (?, ?)').run([migration, 'x'])
     database.close()
     const before = readFileSync(fixture.path)
     const { code, out, err } = await (command === 'serve' ? runBuilt : runInProcess)(
       [command],
       fixture.settings,
     )
-    expect([code, (command === 'check' ? out : err).includes('VITRINE_STORE_NEWER')]).toEqual([1, true])
+    expect([code, (command === 'check' ? out : err).includes(errorCode)]).toEqual([1, true])
     expect(readFileSync(fixture.path).equals(before)).toBe(true)
   },
 )

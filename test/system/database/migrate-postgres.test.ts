@@ -21,8 +21,8 @@ const built = (name: string): string =>
 
 /** Slow migrations that record each run. */
 const STEPS = `{
-  '0001-table': { up: (db) => sql\`create table made (name text not null)\`.execute(db) },
-  '0002-row': { up: async (db) => { await sql\`select pg_sleep(0.3)\`.execute(db); await sql\`insert into made values ('0002-row')\`.execute(db) } },
+  'test-0001-table': { up: (db) => sql\`create table made (name text not null)\`.execute(db) },
+  'test-0002-row': { up: async (db) => { await sql\`select pg_sleep(0.3)\`.execute(db); await sql\`insert into made values ('test-0002-row')\`.execute(db) } },
 }`
 
 const PROGRAM = `
@@ -41,9 +41,11 @@ async function startProcess(): Promise<void> {
 
 test('ten processes that start at once - each migration runs once, in one of them', async () => {
   await Promise.all(Array.from({ length: PROCESSES }, startProcess))
-  expect(await server.run(database.url, `select name from ${SCHEMA}.made`)).toEqual([{ name: '0002-row' }])
+  expect(await server.run(database.url, `select name from ${SCHEMA}.made`)).toEqual([
+    { name: 'test-0002-row' },
+  ])
   expect(await server.run(database.url, `select name from ${SCHEMA}.kysely_migration order by name`)).toEqual(
-    [{ name: '0001-table' }, { name: '0002-row' }],
+    [{ name: 'test-0001-table' }, { name: 'test-0002-row' }],
   )
 })
 
@@ -67,10 +69,10 @@ test('migration that fails - the ones before it are rolled back, and the next st
   const broken = { up: () => Promise.reject(new Error('no room')) }
   const fixed = makeTable('two')
   await expect(
-    migratePostgres(opened.database, SCHEMA, { '0001-one': first, '0002-two': broken }),
+    migratePostgres(opened.database, SCHEMA, { 'test-0001-one': first, 'test-0002-two': broken }),
   ).rejects.toThrow('no room')
-  await migratePostgres(opened.database, SCHEMA, { '0001-one': first, '0002-two': fixed })
-  await migratePostgres(opened.database, SCHEMA, { '0001-one': first, '0002-two': fixed })
+  await migratePostgres(opened.database, SCHEMA, { 'test-0001-one': first, 'test-0002-two': fixed })
+  await migratePostgres(opened.database, SCHEMA, { 'test-0001-one': first, 'test-0002-two': fixed })
   const tables = await server.run(
     database.url,
     `select tablename from pg_tables where schemaname = '${SCHEMA}' and tablename in ('one', 'two') order by 1`,
@@ -87,8 +89,25 @@ test('database of a newer version - is rejected', async () => {
   })
   onTestFinished(opened.close)
   const step = { up: () => Promise.resolve() }
-  await migratePostgres(opened.database, SCHEMA, { '0001-one': step, '0002-two': step })
-  await expect(migratePostgres(opened.database, SCHEMA, { '0001-one': step })).rejects.toMatchObject({
+  await migratePostgres(opened.database, SCHEMA, { 'test-0001-one': step, 'test-0002-two': step })
+  await expect(migratePostgres(opened.database, SCHEMA, { 'test-0001-one': step })).rejects.toMatchObject({
     code: 'VITRINE_STORE_NEWER',
+  })
+})
+
+test('database of a build before 1.0.0 - is rejected with the statement that removes it', async () => {
+  const opened = openPostgres<unknown>({
+    address: database.address,
+    schema: SCHEMA,
+    size: 1,
+    statementTimeoutMs: 5_000,
+  })
+  onTestFinished(opened.close)
+  const step = { up: () => Promise.resolve() }
+  await migratePostgres(opened.database, SCHEMA, { '0001-first': step })
+  await expect(migratePostgres(opened.database, SCHEMA, { 'test-0001-one': step })).rejects.toMatchObject({
+    code: 'VITRINE_STORE_OLDER',
+    message: expect.stringContaining(`created the schema "${SCHEMA}"`),
+    remedy: expect.stringContaining(`"drop schema ${SCHEMA} cascade"`),
   })
 })

@@ -108,6 +108,17 @@ const FAULTS: Readonly<Record<string, (folder: string) => Promise<readonly Fault
     database.close()
     return [{ message: /A newer version of Vitrine has migrated the database/ }]
   },
+  'A build before 1.0.0 created the database': (folder) => {
+    const database = openSqlite({ path: join(folder, 'catalog.db'), role: 'writer' })
+    database.prepare('create table kysely_migration (name text primary key, timestamp text)').run([])
+    database.prepare("insert into kysely_migration values ('0001-accounts', '')").run([])
+    database.close()
+    return [
+      {
+        message: /before 1\.0\.0 created the database "[^"]*catalog\.db", .*Move the file away or delete it/,
+      },
+    ]
+  },
   'This user may not listen on the port (below 1024)': () => [
     {
       settings: { VITRINE_PORT: '1', VITRINE_HOST: '0.0.0.0' },
