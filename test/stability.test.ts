@@ -10,8 +10,7 @@ import { SETTINGS } from '../src/config/settings.ts'
 import * as errors from '../src/errors.ts'
 import { PACKAGE_FOLDER } from '../src/lib/paths.ts'
 import { createMetrics } from '../src/observability/metrics.ts'
-import { POSTGRES_COPY_MIGRATIONS } from '../src/storage/migrations/postgres.ts'
-import { COPY_MIGRATIONS } from '../src/storage/migrations/sqlite.ts'
+import { COPY_MIGRATIONS } from '../src/storage/tables.ts'
 import { createOpenApiDocument } from '../src/routes/openapi-document.ts'
 import { OPTION_LIST } from '../src/widgets/option-list.ts'
 import { BOX, BOX_EMBED, fetchPath, startHarness, useWalkedCopy } from './app/app-client.ts'
@@ -77,8 +76,7 @@ async function listCommands(path: Names = []): Promise<Names> {
 
 function listMigrations(): Names {
   const stores = {
-    'copy sqlite': COPY_MIGRATIONS,
-    'copy postgres': POSTGRES_COPY_MIGRATIONS,
+    copy: COPY_MIGRATIONS,
     'catalog sqlite': CATALOG_MIGRATIONS,
     'catalog usage': USAGE_MIGRATIONS,
     'catalog postgres': POSTGRES_CATALOG_MIGRATIONS,

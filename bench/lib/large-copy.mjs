@@ -31,7 +31,7 @@ export async function fillCopy(store, { deals, path, server }) {
     await database.multiply(deals)
   }
   const [counts] = await database.all(`select count(*) as deals,
-    (select count(*) from products) as products from deals`)
+    (select count(*) from products) as products from deals where is_observed = 0`)
   return {
     text: `${Number(counts.products)} products and ${Number(counts.deals)} deals in ${Object.keys(CHANNELS).length} channels`,
     readSize: database.readSize,
@@ -89,9 +89,8 @@ function createProducts(isLastDay) {
   })
 }
 
-/** The tables whose rows are copied, each with the columns that a copy changes. The second one may not exist. */
+/** The tables whose rows are copied, each with the columns that a copy changes. */
 const COPIED_TABLES = { products: ['id', 'gtin'], deals: ['id', 'product_id', 'gtin'] }
-const OBSERVED_TABLE = 'observed_deals'
 
 /** More than the difference of two walked GTINs. */
 const GTIN_STEP = 100_000
@@ -101,11 +100,11 @@ function createMultiplier({ all, run, listColumns, listIndexes, toGtinText, afte
   return async function multiply(deals) {
     const copies = await all('select id from copies order by id')
     const tables = Object.entries(COPIED_TABLES)
-    if ((await listColumns(OBSERVED_TABLE)).length > 0) tables.push([OBSERVED_TABLE, COPIED_TABLES.deals])
     let step = 0
     for (const [table] of tables)
       step = Math.max(step, Number((await all(`select max(id) + 1 as next from ${table}`))[0].next ?? 0))
-    const [{ count }] = await all(`select count(*) as count from deals where copy_id = ${copies[0].id}`)
+    const [{ count }] = await all(`select count(*) as count from deals
+      where copy_id = ${copies[0].id} and is_observed = 0`)
     const factors = [Math.ceil(deals / Number(count)), Math.ceil(deals / Number(count) / 10)]
     for (const [table, changed] of tables) {
       const indexes = await listIndexes(table)

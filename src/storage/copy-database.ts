@@ -11,9 +11,8 @@ import { type MigrationListener, isUpToDate, migrateDatabase, migratePostgres } 
 import { toOpenError } from '../database/open-error.ts'
 import type { OpenPostgres } from '../database/postgres.ts'
 import { type SqliteOptions, openSqlite } from '../database/sqlite.ts'
-import { POSTGRES_COPY_MIGRATIONS } from './migrations/postgres.ts'
-import { COPY_MIGRATIONS } from './migrations/sqlite.ts'
 import type { CopyTables } from './schema.ts'
+import { COPY_MIGRATIONS } from './tables.ts'
 
 /** Separate connections for reads and writes, so that reads never queue behind a transaction. */
 export type CopyDatabase = Readonly<{
@@ -142,12 +141,10 @@ async function openPostgresCopy(
   }
   await checkServer(address)
   // Check the version first: an up-to-date database needs no right to change tables and no long timeout.
-  const isCurrent = await withConnection(writeTimeoutMs, (database) =>
-    isUpToDate(database, POSTGRES_COPY_MIGRATIONS),
-  )
+  const isCurrent = await withConnection(writeTimeoutMs, (database) => isUpToDate(database, COPY_MIGRATIONS))
   if (!isCurrent)
     await withConnection(LONG_STATEMENT_TIMEOUT_MS, (database) =>
-      migratePostgres(database, SCHEMA, POSTGRES_COPY_MIGRATIONS, onMigrated),
+      migratePostgres(database, SCHEMA, COPY_MIGRATIONS, onMigrated),
     )
   if (role === 'walk') {
     const { database, close } = open(WALK_CONNECTIONS, LONG_STATEMENT_TIMEOUT_MS)

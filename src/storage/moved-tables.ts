@@ -46,7 +46,6 @@ export const LEFT_COPY_TABLES: LeftTables = {
   walk_pages: WALKED,
   products: WALKED,
   deals: WALKED,
-  observed_deals: 'computed from the observed prices and the products',
   absences: WALKED,
   quota_minutes: 'counts of the last hour',
   lookup_leases: 'work of running servers',

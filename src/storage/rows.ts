@@ -65,7 +65,7 @@ export function toCanonicalProduct(product: Product, knownBrand: string | null =
   const drops = toDropsJson(product.drops)
   // Clean texts and JSON contain no line breaks, so different products never have the same text.
   const visibleText = `${title}\n${brand ?? ''}\n${images}\n${offers}${drops === null ? '' : `\n${drops}`}`
-  const digest = hash('sha256', `${visibleText}${toDealFormat(sortedOffers)}`, 'base64url')
+  const digest = hash('sha256', visibleText, 'base64url')
   const checkedAt = toCheckedAtJson(sortedOffers)
   return {
     content: { gtin, digest, title, brand, images, offers, checked_at: checkedAt, drops },
@@ -74,12 +74,7 @@ export function toCanonicalProduct(product: Product, knownBrand: string | null =
   }
 }
 
-/** Return a text for the digest of a product that can have deals, so that the next walk adds `network_key` to earlier ones. */
-function toDealFormat(offers: readonly Offer[]): string {
-  return offers.some(({ oldPrice }) => oldPrice !== null) ? '\nnetwork_key' : ''
-}
-
-/** Return the stored properties of an offer. JSON omits `undefined`, so without a sale end the digest is that of earlier versions. */
+/** Return the stored properties of an offer. JSON omits `undefined`: most offers have no sale end. */
 function toOfferContent(offer: Offer) {
   const { merchant, network, price, oldPrice, currency, availability, affiliateUrl, saleEndsAtMs } = offer
   return {
@@ -143,6 +138,7 @@ export function toDealRows(
       product_id: productId,
       copy_id: copyId,
       gtin,
+      is_observed: 0,
       from_walk: fromWalk,
       until_walk: null,
       offer_index: offers.indexOf(offer),

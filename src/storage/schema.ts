@@ -65,8 +65,8 @@ export type WalkPagesTable = {
   next_cursor: string | null
   product_count: number
   drops: string
-  /** JSON: the merchants of the page; `null` on a page of an earlier version. */
-  merchants: string | null
+  /** JSON: the merchants of the page. */
+  merchants: string
   /** JSON: what the malformed entries of the page lack, by GTIN; `null` without any. */
   malformed: string | null
 }
@@ -98,12 +98,17 @@ export type ProductsTable = {
   words?: string
 }
 
-/** An offer on sale, prepared for grids. It belongs to one version of a product. */
+/**
+ * An offer on sale, prepared for grids. It belongs to one version of a product. An offer whose fall our own observation confirms
+ * has a second row, with the reference price in place of the shop's former price.
+ */
 export type DealsTable = {
   id: Generated<number>
   product_id: number
   copy_id: number
   gtin: string
+  /** 1 on the row with the reference price. */
+  is_observed: number
   from_walk: number
   until_walk: number | null
   /** Position among the product's offers; breaks ties. */
@@ -116,8 +121,7 @@ export type DealsTable = {
   /** Case-folded names. */
   merchant_key: string
   brand_key: string
-  /** `null` on a deal of an earlier version, until a walk or look-up writes it again. */
-  network_key: string | null
+  network_key: string
   search_text: string
   is_in_stock: number
   /** 1 for the product's best deal in its currency, among all offers and among offers in stock. */
@@ -187,7 +191,7 @@ export type CountDaysTable = {
   new_click_rows: number
 }
 
-/** Tables used through Kysely's query builder; other tables are defined in `migrations/` and used through SQL. */
+/** Tables used through Kysely's query builder; other tables are defined in `tables.ts` and used through SQL. */
 export type CopyTables = {
   copies: CopiesTable
   channels: ChannelsTable
@@ -195,8 +199,6 @@ export type CopyTables = {
   walk_pages: WalkPagesTable
   products: ProductsTable
   deals: DealsTable
-  /** The deals whose fall our own observation confirms, with the reference price in place of the shop's former price. */
-  observed_deals: DealsTable
   price_changes: PriceChangesTable
   observed_days: ObservedDaysTable
   widget_counts: WidgetCountsTable

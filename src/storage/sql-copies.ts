@@ -116,8 +116,7 @@ export async function readCopyState(
     completedAtMs: row.completed_at_ms,
     completedStartedAtMs: row.completed_started_at_ms,
     productCount: row.product_count,
-    // An older version may have written the last walk.
-    hadProducts: row.had_products === 1 || row.product_count > 0,
+    hadProducts: row.had_products === 1,
     hasProducts: row.has_products === 1,
     dealCount: row.deal_count,
     drops: parseDrops(row.drops),

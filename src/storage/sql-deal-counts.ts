@@ -4,7 +4,6 @@ import { parseOfferJson } from './rows.ts'
 import type { CopyTables } from './schema.ts'
 import type { CopyView } from './sql-copies.ts'
 import { createCountCondition, createVisibilityCondition } from './sql-deal-filters.ts'
-import { selectDealTable } from './sql-observed-deals.ts'
 import { createInCondition } from './statements.ts'
 import { DISCOUNT_STEPS_PERCENT, type DealCounts, type DealFacet, type DealQuery } from './store.ts'
 
@@ -44,7 +43,7 @@ export async function countDeals(
     discountedRows.filter(isOfBrand),
     ({ merchant_key: key }) => shopKeys.get(key) ?? key,
   )
-  const names = await readNames(database, query, [...brands, ...merchants])
+  const names = await readNames(database, [...brands, ...merchants])
   const matchingRows = countedRows.filter((row) => isOfBrand(row) && isOfMerchant(row))
   return {
     total: countProducts(matchingRows.filter(hasDiscount)),
@@ -76,7 +75,8 @@ async function readDeals(
 ): Promise<readonly DealRow[]> {
   const isCounted = await createCountCondition(database, copy, query)
   const { rows } = await sql<DealRow>`select id, product_id, brand_key, merchant_key, discount_percent,
-    case when ${isCounted} then 1 else 0 end as is_counted from ${selectDealTable(query.evidence)} as deals where ${createVisibilityCondition(database, copy, query)}
+    case when ${isCounted} then 1 else 0 end as is_counted from deals
+    where ${createVisibilityCondition(database, copy, query)}
     order by ratio_key, price_key, gtin, id limit ${MAX_DEALS + 1}`.execute(database)
   return rows
 }
@@ -113,12 +113,11 @@ type Names = Readonly<{ brand: string | null; merchant: string | undefined }>
 /** Read brand and merchant, as the catalog writes them, by the id of each group's top deal. */
 async function readNames(
   database: Kysely<CopyTables>,
-  { evidence }: DealQuery,
   groups: readonly DealGroup[],
 ): Promise<ReadonlyMap<number, Names>> {
   const ids = groups.map(({ topDeal }) => topDeal.id)
   const { rows } = await sql<{ id: number; brand: string | null; offer: string }>`
-    select deals.id, brand, offer from ${selectDealTable(evidence)} as deals join products on products.id = deals.product_id
+    select deals.id, brand, offer from deals join products on products.id = deals.product_id
     where ${createInCondition(database, 'deals.id', ids)}`.execute(database)
   return new Map(
     rows.map(({ id, brand, offer }) => [id, { brand, merchant: parseOfferJson(offer)?.merchant }]),

@@ -1,7 +1,6 @@
 import { type Kysely, type RawBuilder, type SqlBool, sql } from 'kysely'
 import { isPostgres } from '../database/is-postgres.ts'
 import { createDeadlineCheck } from '../database/read-deadline.ts'
-import type { Evidence } from '../offers/deals.ts'
 import { toLargestRatioKey, toPriceKey } from '../offers/money.ts'
 import { foldCase } from '../offers/text.ts'
 import type { CopyTables } from './schema.ts'
@@ -14,7 +13,7 @@ import {
   toIndexWords,
   replaceOnSplitWord,
 } from './sql-search.ts'
-import { selectDealTable } from './sql-observed-deals.ts'
+import { createEvidenceCondition } from './sql-observed-deals.ts'
 import type { DealQuery } from './store.ts'
 
 /** A filter with at most this many deals is rare: its deals are read through the filter's index and sorted. */
@@ -67,8 +66,8 @@ export async function planDealQuery(
     // Count deals of all versions: the index does not contain the walk, and a rough count is enough.
     const count = await countUpToBound(
       database,
-      sql`(select id from ${selectDealTable(query.evidence)} as deals where copy_id = ${copy.id} and currency = ${query.currency}
-        and ${toCondition(sql.ref(column))} and ${createDeadlineCondition(database)})`,
+      sql`(select id from deals where copy_id = ${copy.id} and ${createEvidenceCondition(query.evidence)}
+        and currency = ${query.currency} and ${toCondition(sql.ref(column))} and ${createDeadlineCondition(database)})`,
     )
     if (count >= lowestCount) continue
     rareFilter = column
@@ -119,22 +118,19 @@ export function createVisibilityCondition(
   canUseIndex = true,
 ): Condition {
   const indexGuard = canUseIndex ? sql`` : sql`+`
-  return sql`${indexGuard}deals.copy_id = ${copy.id} and ${indexGuard}deals.currency = ${currency}
-    and ${createVersionCondition(copy.currentWalk)} and ${createRunningCondition(database, copy, evidence)}`
+  return sql`${indexGuard}deals.copy_id = ${copy.id} and ${indexGuard}${createEvidenceCondition(evidence)}
+    and ${indexGuard}deals.currency = ${currency}
+    and ${createVersionCondition(copy.currentWalk)} and ${createRunningCondition(database, copy)}`
 }
 
 /**
  * Build the condition that the sale of a deal has not ended. SQLite finds ended sales in their own small index, so that it need
  * not read a row that another index covers. A plus sign keeps it from reading the row by its id.
  */
-function createRunningCondition(
-  database: Kysely<CopyTables>,
-  { nowMs }: CopyView,
-  evidence: Evidence,
-): Condition {
+function createRunningCondition(database: Kysely<CopyTables>, { nowMs }: CopyView): Condition {
   return isPostgres(database)
     ? sql`(deals.sale_ends_ms is null or deals.sale_ends_ms > ${nowMs})`
-    : sql`not exists (select 1 from ${selectDealTable(evidence)} as ended where ended.product_id = deals.product_id
+    : sql`not exists (select 1 from deals as ended where ended.product_id = deals.product_id
         and +ended.id = +deals.id and ended.sale_ends_ms <= ${nowMs})`
 }
 
@@ -204,14 +200,15 @@ function createBestDealCondition(copy: CopyView, query: DealQuery): Condition {
     merchants.length > 0 || excluded.length > 0 || networks !== null || maxPrice !== null
   const canBeReplaced: Condition = hasOfferFilters
     ? sql`1 = 1`
-    : sql`exists (select 1 from ${selectDealTable(query.evidence)} as ended
+    : sql`exists (select 1 from deals as ended
         where ended.product_id = deals.product_id and ended.sale_ends_ms <= ${copy.nowMs})`
   const filters = listColumnFilters({ ...query, brand: null })
   const otherPassesFilters = joinConditions(
     filters.map(({ column, toCondition }) => toCondition(sql.ref(`other.${column}`))),
   )
-  return sql`(${isBest} or ${canBeReplaced} and not exists (select other.id from ${selectDealTable(query.evidence)} as other
-    where other.product_id = deals.product_id and other.currency = deals.currency
+  return sql`(${isBest} or ${canBeReplaced} and not exists (select other.id from deals as other
+    where other.product_id = deals.product_id and ${createEvidenceCondition(query.evidence, 'other')}
+    and other.currency = deals.currency
     and (other.ratio_key, other.price_key, other.offer_index) < (deals.ratio_key, deals.price_key, deals.offer_index)
     and (other.sale_ends_ms is null or other.sale_ends_ms > ${copy.nowMs}) and ${otherPassesFilters}))`
 }
@@ -257,7 +254,7 @@ async function scanForText(
   // The text consisted of accents only, which folding removes.
   if (words.length === 0) return []
   const { rows } = await sql<{ id: number }>`select id from (
-      select id, search_text from ${selectDealTable(query.evidence)} as deals
+      select id, search_text from deals
       where ${createVisibilityCondition(database, copy, query)}
       order by ratio_key, price_key, gtin limit ${MAX_SCANNED}) as first
     where ${joinConditions(words.map(createWordCondition))} limit ${MAX_MATCHES}`.execute(database)

@@ -12,7 +12,6 @@ import {
   planDealQuery,
 } from './sql-deal-filters.ts'
 import { type RowTimes, selectPageTime, toAsOfMs } from './sql-lookups.ts'
-import { selectDealTable } from './sql-observed-deals.ts'
 import { createInCondition } from './statements.ts'
 import { type DealEntry, type DealQuery, isShortRead } from './store.ts'
 
@@ -36,6 +35,8 @@ const WINDOW_CARDS = 1_000
 const WINDOW_COLUMNS = sql`id, product_id, gtin, currency, offer_index, merchant_key, brand_key, network_key, is_in_stock,
   is_best, is_best_in_stock, discount_percent, ratio_key, price_key, saving_key, first_seen_ms, search_text`
 
+const DEALS = sql.table('deals')
+
 /** Find the deals of the current walk, one per product: its best deal that passes the filters. */
 export async function findDeals(
   database: Kysely<CopyTables>,
@@ -44,7 +45,7 @@ export async function findDeals(
 ): Promise<readonly DealEntry[]> {
   const plan = await planDealQuery(database, copy, query)
   const ids = plan === null ? [] : await findIds(database, copy, plan)
-  return ids.length === 0 ? [] : readDeals(database, copy, { ids, evidence: query.evidence })
+  return ids.length === 0 ? [] : readDeals(database, copy, ids)
 }
 
 async function findIds(
@@ -66,13 +67,12 @@ async function findIds(
     return rows.map(({ id }) => id)
   }
   const isVisible = createVisibilityCondition(database, copy, query)
-  const deals = selectDealTable(query.evidence)
   // The indexes of these orders contain all filter columns; without filters, nearly every deal is a result in any order.
   const isCovered = query.sort === 'discount' || query.sort === 'drop'
   if (rareFilter === null && (isCovered || isShortRead({ ...query, offset: 0 })))
-    return findPage(deals, sql`${createDeadlineCondition(database)} and ${isVisible}`)
+    return findPage(DEALS, sql`${createDeadlineCondition(database)} and ${isVisible}`)
   if (rareFilter === null && query.offset + query.limit <= WINDOW_CARDS) {
-    const window = sql`(select ${WINDOW_COLUMNS} from ${deals} as deals where ${isVisible}
+    const window = sql`(select ${WINDOW_COLUMNS} from deals where ${isVisible}
       order by ${toOrderBy(query.sort)} limit ${WINDOW_DEALS})`
     const ids = await findPage(window, sql`1 = 1`)
     // When the page is not full, there can be more deals after the window.
@@ -82,7 +82,7 @@ async function findIds(
   const canUseIndex = rareFilter !== 'words' || isPostgres(database)
   const isVisibleMatch = createVisibilityCondition(database, copy, query, canUseIndex)
   return findPage(
-    deals,
+    DEALS,
     sql`${createDeadlineCondition(database)} and ${isVisibleMatch}`,
     !isPostgres(database),
   )
@@ -106,11 +106,11 @@ type DealRow = Parameters<typeof parseDealRow>[0] &
 async function readDeals(
   database: Kysely<CopyTables>,
   copy: CopyView,
-  { ids, evidence }: Pick<DealQuery, 'evidence'> & Readonly<{ ids: readonly number[] }>,
+  ids: readonly number[],
 ): Promise<readonly DealEntry[]> {
   const { rows } = await sql<DealRow>`
     select deals.id, offer, offer_index, drop_key, first_seen_ms, p.gtin, title, brand, images, checked_at, p.as_of_ms, ${selectPageTime(copy)}
-    from ${selectDealTable(evidence)} as deals join products p on p.id = deals.product_id where ${createInCondition(database, 'deals.id', ids)}`.execute(
+    from deals join products p on p.id = deals.product_id where ${createInCondition(database, 'deals.id', ids)}`.execute(
     database,
   )
   const toEntry = (row: DealRow): DealEntry | undefined => {
@@ -135,7 +135,7 @@ export async function computeDealCurrency(
   walk: number,
 ): Promise<string | undefined> {
   const { rows } = await sql<{ currency: string }>`select currency from deals
-    where copy_id = ${copyId} and ${createVersionCondition(walk)}
+    where copy_id = ${copyId} and is_observed = 0 and ${createVersionCondition(walk)}
     group by currency order by count(*) desc, currency limit 1`.execute(database)
   return rows[0]?.currency
 }

@@ -188,7 +188,6 @@ async function findGoneShops(
 ): Promise<readonly EventDetails[]> {
   const before = await readMerchants(database, copyId, currentWalk)
   const after = await readMerchants(database, copyId, walk)
-  if (before === undefined || after === undefined) return []
   const remaining = new Set([...after].map((merchant) => shops.toKey(merchant)))
   const gone = new Map<string, string>()
   for (const merchant of before) {
@@ -202,18 +201,13 @@ async function findGoneShops(
   }))
 }
 
-/** Read the merchants on the pages of a walk; `undefined` when not every page knows them. */
+/** Read the merchants on the pages of a walk. */
 async function readMerchants(
   database: Kysely<CopyTables>,
   copyId: number,
   walk: number,
-): Promise<ReadonlySet<string> | undefined> {
+): Promise<ReadonlySet<string>> {
   const statement = 'select merchants from walk_pages where copy_id = ? and walk = ?'
-  const pages = await execute<{ merchants: string | null }>(database, statement, [copyId, walk])
-  const merchants = new Set<string>()
-  for (const page of pages) {
-    if (page.merchants === null) return undefined
-    for (const merchant of JSON.parse(page.merchants) as readonly string[]) merchants.add(merchant)
-  }
-  return merchants
+  const pages = await execute<{ merchants: string }>(database, statement, [copyId, walk])
+  return new Set(pages.flatMap(({ merchants }) => JSON.parse(merchants) as readonly string[]))
 }

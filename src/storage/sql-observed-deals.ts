@@ -1,4 +1,4 @@
-import { type RawBuilder, type Transaction, sql } from 'kysely'
+import { type RawBuilder, type SqlBool, type Transaction, sql } from 'kysely'
 import type { Evidence } from '../offers/deals.ts'
 import { toRatioKey, toSavingKey } from '../offers/money.ts'
 import {
@@ -43,18 +43,15 @@ export function createFallFinder(histories: Histories, walkedDays: WalkedDays, d
   }
 }
 
-/** Return the deals with the keys of their falls, and those that have one with the reference price as old price. */
-export function splitByFall(
-  deals: readonly NewDeal[],
-  findReference: FallFinder,
-): Readonly<{ deals: readonly NewDeal[]; observed: readonly NewDeal[] }> {
+/** Add the keys of falls to the deals, and the rows of those that have one, with the reference price as old price. */
+export function addObservedDeals(deals: readonly NewDeal[], findReference: FallFinder): readonly NewDeal[] {
   const observed = deals.flatMap((deal) => toObservedDeal(deal, findReference) ?? [])
-  if (observed.length === 0) return { deals, observed }
+  if (observed.length === 0) return deals
   const keys = new Map(observed.map((deal) => [toDealKey(deal), deal.drop_key]))
-  return {
-    deals: deals.map((deal) => ({ ...deal, drop_key: keys.get(toDealKey(deal)) ?? NO_FALL_KEY })),
-    observed: markBest(observed),
-  }
+  return [
+    ...deals.map((deal) => ({ ...deal, drop_key: keys.get(toDealKey(deal)) ?? NO_FALL_KEY })),
+    ...markBest(observed),
+  ]
 }
 
 /** Unique among the deals of one version. */
@@ -70,6 +67,7 @@ function toObservedDeal(deal: NewDeal, findReference: FallFinder): NewDeal | und
   const ratioKey = toRatioKey(price, oldPrice)
   return {
     ...deal,
+    is_observed: 1,
     offer: JSON.stringify({ ...offer, oldPrice, saleEndsAtMs: offer.saleEndsAtMs ?? undefined }),
     discount_percent: computeDiscountPercent(price, oldPrice),
     ratio_key: ratioKey,
@@ -104,8 +102,9 @@ export async function readFallenGtins(
   copyId: number,
   { afterGtin, untilGtin }: GtinRange,
 ): Promise<readonly string[]> {
-  const { rows } = await sql<Pick<DealsTable, 'gtin'>>`select distinct gtin from observed_deals
-    where copy_id = ${copyId} and gtin > ${afterGtin} and gtin <= ${untilGtin}`.execute(transaction)
+  const { rows } = await sql<Pick<DealsTable, 'gtin'>>`select distinct deals.gtin from products p
+    join deals on deals.product_id = p.id where p.copy_id = ${copyId} and p.gtin > ${afterGtin}
+    and p.gtin <= ${untilGtin} and deals.is_observed = 1`.execute(transaction)
   return rows.map(({ gtin }) => gtin)
 }
 
@@ -115,7 +114,7 @@ async function deleteFalls(
 ): Promise<void> {
   if (productIds.length === 0) return
   const isOfProduct = createInCondition(transaction, 'product_id', productIds)
-  await sql`delete from observed_deals where ${isOfProduct}`.execute(transaction)
+  await sql`delete from deals where ${isOfProduct} and is_observed = 1`.execute(transaction)
   await sql`update deals set drop_key = ${NO_FALL_KEY} where ${isOfProduct} and drop_key <> ${NO_FALL_KEY}`.execute(
     transaction,
   )
@@ -128,8 +127,10 @@ export async function deleteHistories(
   gtins: readonly string[],
 ): Promise<void> {
   const isOfProduct = sql`copy_id = ${copyId} and ${createInCondition(transaction, 'gtin', gtins)}`
-  const { rows } = await sql<Pick<DealsTable, 'product_id'>>`
-    select distinct product_id from observed_deals where ${isOfProduct}`.execute(transaction)
+  const { rows } = await sql<Pick<DealsTable, 'product_id'>>`select distinct product_id from deals
+    where product_id in (select id from products where ${isOfProduct}) and is_observed = 1`.execute(
+    transaction,
+  )
   await deleteFalls(
     transaction,
     rows.map((row) => row.product_id),
@@ -156,7 +157,7 @@ export async function refreshFalls(
   if (gtins.length === 0) return
   const { rows } = await sql<StoredDeal>`select deals.*, p.as_of_ms as seen_ms from deals
     join products p on p.id = deals.product_id
-    where p.copy_id = ${copyId} and p.until_walk is null
+    where p.copy_id = ${copyId} and p.until_walk is null and deals.is_observed = 0
     and ${createInCondition(transaction, 'p.gtin', gtins)}`.execute(transaction)
   if (rows.length === 0) return
   await deleteFalls(transaction, [...new Set(rows.map((row) => row.product_id))])
@@ -169,10 +170,10 @@ export async function refreshFalls(
     observed.push(found)
     await sql`update deals set drop_key = ${found.drop_key} where id = ${id}`.execute(transaction)
   }
-  await insertRows(transaction, 'observed_deals', markBest(observed))
+  await insertRows(transaction, 'deals', markBest(observed))
 }
 
-/** The table of a grid's deals. */
-export function selectDealTable(evidence: Evidence): RawBuilder<unknown> {
-  return sql.table(evidence === 'observed' ? 'observed_deals' : 'deals')
+/** Build the condition that a row of `deals` or its alias is one of a grid's deals. A constant, for the choice of an index. */
+export function createEvidenceCondition(evidence: Evidence, alias = 'deals'): RawBuilder<SqlBool> {
+  return sql`${sql.ref(`${alias}.is_observed`)} = ${sql.lit(Number(evidence === 'observed'))}`
 }

@@ -338,11 +338,10 @@ async function correctFutureTimes(
   const ids = toIds(futureDated)
   await sql`update products set as_of_ms = ${asOfMs}
     where ${createInCondition(transaction, 'id', ids)} and until_walk is null`.execute(transaction)
-  for (const table of ['deals', 'observed_deals'])
-    await sql`update ${sql.table(table)} set first_seen_ms = ${asOfMs}
-      where ${createInCondition(transaction, 'product_id', ids)} and first_seen_ms > ${asOfMs}`.execute(
-      transaction,
-    )
+  await sql`update deals set first_seen_ms = ${asOfMs}
+    where ${createInCondition(transaction, 'product_id', ids)} and first_seen_ms > ${asOfMs}`.execute(
+    transaction,
+  )
 }
 
 /** Write the page's row, or one for each part of its range between products that are left out. */

@@ -6,7 +6,6 @@ import { readDatabaseTime } from '../database/lease-time.ts'
 import type { MigrationListener } from '../database/migrate.ts'
 import { StoreError, VitrineError } from '../errors.ts'
 import { type LockTimeouts, openCopyDatabase } from './copy-database.ts'
-import { startFillingPictures } from './picture-filling.ts'
 import type { CopyTables } from './schema.ts'
 import { createCountStore } from './sql-coverage.ts'
 import { createEventStore } from './sql-events.ts'
@@ -75,7 +74,6 @@ export async function openSqlStore(options: SqlStoreOptions): Promise<SqlStore> 
   const runner = isServer
     ? createServerRunner({ isWalk: options.timeouts === undefined })
     : maintainSearchIndex(writer)
-  const pictureFiller = startFillingPictures(writer)
   const readCopy = createCopyReader(reader, catalog, clock)
   const isFile = database.kind === 'sqlite' && database.path !== ':memory:'
   const readThread = isFile ? options.openLongReads?.({ path: database.path, catalog }) : undefined
@@ -134,7 +132,6 @@ export async function openSqlStore(options: SqlStoreOptions): Promise<SqlStore> 
     countOffers: (channelId) =>
       readCopy(channelId, 0, (snapshot, { id, visibleWalk }) => countOffers(snapshot, id, visibleWalk)),
     async close() {
-      await pictureFiller.stop()
       await runner.stop()
       await readThread?.close()
       await close()

@@ -10,7 +10,7 @@ import {
   toFirstSeenKey,
 } from './rows.ts'
 import type { CopyTables, ProductsTable } from './schema.ts'
-import { type FallFinder, splitByFall } from './sql-observed-deals.ts'
+import { type FallFinder, addObservedDeals } from './sql-observed-deals.ts'
 import { toTsvectorText } from './sql-search.ts'
 import { insertWithSearchWords } from './sqlite-search-index.ts'
 import { insertRows, createInCondition } from './statements.ts'
@@ -39,9 +39,7 @@ export async function insertVersions(
   const rowsOfDeals = storedProducts.flatMap((storedProduct, index) =>
     toDealRows(storedProduct, ids[index] ?? 0, context),
   )
-  const { deals, observed } = splitByFall(rowsOfDeals, findReference)
-  await insertRows(transaction, 'deals', deals)
-  await insertRows(transaction, 'observed_deals', observed)
+  await insertRows(transaction, 'deals', addObservedDeals(rowsOfDeals, findReference))
 }
 
 function toProductRow(
@@ -63,7 +61,7 @@ function toProductRow(
 }
 
 /** The versioned tables, each with its column for the product id. */
-const VERSION_TABLES = { products: 'id', deals: 'product_id', observed_deals: 'product_id' } as const
+const VERSION_TABLES = { products: 'id', deals: 'product_id' } as const
 
 /** Set or clear the end of versions and of their deals. */
 export async function setUntilWalk(

@@ -143,7 +143,7 @@ async function completeWalk(
     const updated = await sql<{ started_at_ms: number | null }>`
       update copies set current_walk = ${walk}, running_walk = ${walk}, completed_started_at_ms = started_at_ms,
       completed_at_ms = ${nowMs}, product_count = ${productCount}, deal_count = ${dealCount},
-      had_products = case when ${productCount} > 0 or product_count > 0 then 1 else had_products end,
+      had_products = case when ${productCount} > 0 then 1 else had_products end,
       deal_currency = ${dealCurrency ?? null}, drops = ${JSON.stringify(drops)}, is_malformed = ${Number(isMalformed)},
       held_reason = null, held_since_ms = null, held_started_at_ms = null, held_product_count = null,
       failure = null, failed_at_ms = null, retry_code = null, failure_reason = null
@@ -193,7 +193,7 @@ async function sumPages(
 
 async function countDeals(database: Kysely<CopyTables>, copyId: number, walk: number): Promise<number> {
   const { rows } = await sql<{ count: number }>`select count(distinct gtin) as count from deals
-    where copy_id = ${copyId} and ${createVersionCondition(walk)}`.execute(database)
+    where copy_id = ${copyId} and is_observed = 0 and ${createVersionCondition(walk)}`.execute(database)
   return rows[0]?.count ?? 0
 }
 

@@ -1,16 +1,22 @@
 import { type Kysely, type QueryExecutorProvider, type Transaction, sql } from 'kysely'
 import { MINUTE_MS, SECOND_MS, systemClock } from '../clock.ts'
 import { createPause } from '../lib/backoff.ts'
-import { type FillOutcome, type FillPauses, startFilling } from './filling.ts'
 import type { CopyTables } from './schema.ts'
 import type { CallRunner } from './with-retries.ts'
 
 /** Create, fill and rebuild the FTS5 search index of a SQLite file. `sql-search.ts` reads it. */
 
+/** `done`: there is nothing left to fill. */
+type FillOutcome = 'more' | 'done'
+
 const FILL_BATCH_PRODUCTS = 200
 
 /** Pause after a batch, by its outcome. Filling continues after `done`, because another process can rebuild the index. */
-const FILL_PAUSES_MS: FillPauses = { more: 20, failed: SECOND_MS, done: 5 * SECOND_MS }
+const FILL_PAUSES_MS: Readonly<Record<FillOutcome | 'failed', number>> = {
+  more: 20,
+  failed: SECOND_MS,
+  done: 5 * SECOND_MS,
+}
 
 /** An index that is damaged again within this time is not rebuilt: the cause is elsewhere. */
 const REBUILD_PAUSE_MS: number = MINUTE_MS
@@ -26,33 +32,22 @@ const ADD_WORDS =
 const REMOVE_WORDS = 'delete from product_words where rowid = old.copy_id << 40 | old.id;'
 
 /**
- * Create the index for migration 0003; never change a released migration. The index is small: it stores no texts and no word
- * positions, but prefixes of one and two letters. Triggers update it; `maintainSearchIndex` adds existing products.
+ * Create the index. It is small: it stores no texts and no word positions, but prefixes of one and two letters. Triggers update
+ * it, unless the transaction defers that to one bulk insert, which takes a third of the time (ADR 0007). `maintainSearchIndex`
+ * adds existing products.
  */
 export async function createSearchIndex(database: QueryExecutorProvider): Promise<void> {
   for (const statement of [
     `create virtual table product_words using fts5(words, content='', contentless_delete=1, detail=none,
       prefix='1 2', tokenize="unicode61 remove_diacritics 0")`,
-    `create trigger product_words_added after insert on products begin ${ADD_WORDS} end`,
+    'create table if not exists deferred_words (is_deferred integer not null)',
+    `create trigger product_words_added after insert on products
+      when not exists (select 1 from deferred_words) begin ${ADD_WORDS} end`,
     `create trigger product_words_removed after delete on products begin ${REMOVE_WORDS} end`,
     `create trigger product_words_changed after update of search_text on products
       when old.search_text <> new.search_text begin ${REMOVE_WORDS} ${ADD_WORDS} end`,
     'create table search_backlog (below_id integer not null)',
     'insert into search_backlog select id + 1 from products order by id desc limit 1',
-  ])
-    await sql.raw(statement).execute(database)
-}
-
-/**
- * Create the trigger for migration 0004; never change a released migration. The trigger indexes each new product, unless the
- * transaction defers that to one bulk insert, which takes a third of the time.
- */
-export async function createDeferrableWordTrigger(database: QueryExecutorProvider): Promise<void> {
-  for (const statement of [
-    'create table if not exists deferred_words (is_deferred integer not null)',
-    'drop trigger if exists product_words_added',
-    `create trigger product_words_added after insert on products
-      when not exists (select 1 from deferred_words) begin ${ADD_WORDS} end`,
   ])
     await sql.raw(statement).execute(database)
 }
@@ -108,8 +103,32 @@ export function maintainSearchIndex(database: Kysely<CopyTables>): CallRunner {
       return action()
     }
   }
-  const filler = startFilling(() => run(() => fillNextBatch(database)), FILL_PAUSES_MS)
+  const filler = startFilling(() => run(() => fillNextBatch(database)))
   return { run, stop: filler.stop }
+}
+
+/** Run `step` repeatedly in the background; `wake` ends the current pause. */
+function startFilling(step: () => Promise<FillOutcome>): Readonly<{ wake(): void; stop(): Promise<void> }> {
+  const stopping = new AbortController()
+  let currentWait = new AbortController()
+  const fill = async (): Promise<void> => {
+    while (!stopping.signal.aborted) {
+      // Retry a failed step, for example while another process writes. Other calls report problems of the file.
+      const outcome = await step().catch(() => 'failed' as const)
+      if (stopping.signal.aborted) return
+      currentWait = new AbortController()
+      await systemClock.wait(FILL_PAUSES_MS[outcome], currentWait.signal)
+    }
+  }
+  const filling = fill()
+  return {
+    wake: () => currentWait.abort(),
+    async stop() {
+      stopping.abort()
+      currentWait.abort()
+      await filling
+    },
+  }
 }
 
 /** Replace the index with an empty one, with every product in its backlog. */
@@ -120,7 +139,6 @@ async function rebuildIndex(database: Kysely<CopyTables>): Promise<void> {
     await sql`drop table if exists product_words`.execute(transaction)
     await sql`drop table if exists search_backlog`.execute(transaction)
     await createSearchIndex(transaction)
-    await createDeferrableWordTrigger(transaction)
   })
 }
 

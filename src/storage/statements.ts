@@ -11,7 +11,7 @@ type Row = Readonly<Record<string, unknown>> & Readonly<{ gtin: string }>
  */
 export async function insertRows(
   transaction: Transaction<CopyTables>,
-  table: 'products' | 'deals' | 'observed_deals',
+  table: 'products' | 'deals',
   rows: readonly Row[],
 ): Promise<readonly number[]> {
   const names = Object.keys(rows[0] ?? {})

@@ -61,7 +61,7 @@ export type CopyState = Readonly<{
   /** Error code of the last walk; `null` when it did not fail. */
   failure: string | null
   failedAtMs: number | null
-  /** Why the last walk failed, without the text of a response; `null` when it did not, or an earlier version walked. */
+  /** Why the last walk failed, without the text of a response; `null` when it did not. */
   failureReason: string | null
   /** The failed call that the running walk retries; `null`: none. */
   retry: WalkFailure | null

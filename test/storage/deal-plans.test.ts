@@ -58,7 +58,7 @@ test.each<[string, Partial<DealQuery>]>([
   ['merchant', { merchants: ['kopje', 'other'], sort: 'newest' }],
   ['brand', { brand: 'lumen', minDiscountPercent: 20 }],
 ])('rare %s, %j - its index counts and finds the deals', async (name, over) => {
-  const columns = `copy_id=? AND currency=? AND ${name}_key=?`
+  const columns = `copy_id=? AND is_observed=? AND currency=? AND ${name}_key=?`
   expect(await readPlans(over)).toEqual([
     `SEARCH deals USING COVERING INDEX deals_by_${name} (${columns})`,
     `SEARCH deals USING INDEX deals_by_${name} (${columns})`,

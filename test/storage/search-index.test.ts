@@ -2,14 +2,14 @@ import { Kysely, SqliteDialect, sql } from 'kysely'
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { systemClock } from '../../src/clock.ts'
 import type { Product } from '../../src/catalog/contract.ts'
-import { undoMigrationsFrom0008 } from './undo-migrations.ts'
-import { COPY_MIGRATIONS } from '../../src/storage/migrations/sqlite.ts'
 import type { CopyTables } from '../../src/storage/schema.ts'
 import { createLookupWriter } from '../../src/storage/sql-lookup-writer.ts'
 import { NO_HISTORY } from '../../src/storage/sql-price-history.ts'
 import { searchProducts } from '../../src/storage/sql-search.ts'
 import { type SqlStore, openSqlStore } from '../../src/storage/sql-store.ts'
 import { createSqlWalkStore } from '../../src/storage/sql-walk-store.ts'
+import { createSearchIndex } from '../../src/storage/sqlite-search-index.ts'
+import { COPY_MIGRATIONS } from '../../src/storage/tables.ts'
 import { migrateDatabase } from '../../src/database/migrate.ts'
 import { openSqlite } from '../../src/database/sqlite.ts'
 import { makeCopyFile } from '../helpers/copy-file.ts'
@@ -47,8 +47,8 @@ const makeNamed = (index: number, title: string): Product =>
 const makeLamps = (count: number): Product[] =>
   Array.from({ length: count }, (_, index) => makeNamed(index, `Lamp x${index}`))
 
-/** Create a walked database of a version without the word index. */
-async function makeOldDatabase(products: readonly Product[]): Promise<void> {
+/** Create a walked database whose word index is new and empty, as after its repair. */
+async function makeUnindexedDatabase(products: readonly Product[]): Promise<void> {
   const database = connect()
   await migrateDatabase(database, COPY_MIGRATIONS)
   const store = createSqlWalkStore(database, 'c', { clock: systemClock, history: NO_HISTORY })
@@ -57,15 +57,9 @@ async function makeOldDatabase(products: readonly Product[]): Promise<void> {
   await store.completeWalk(CHANNEL, walk, { nowMs: 100, isMalformed: false })
   for (const name of ['added', 'removed', 'changed'])
     await sql`drop trigger ${sql.ref(`product_words_${name}`)}`.execute(database)
-  for (const name of ['product_words', 'search_backlog', 'deferred_words', 'lookup_leases'])
+  for (const name of ['product_words', 'search_backlog'])
     await sql`drop table ${sql.ref(name)}`.execute(database)
-  await sql`alter table copies drop column lease_fence`.execute(database)
-  await sql`alter table quota_days drop column reserved`.execute(database)
-  await undoMigrationsFrom0008(database)
-  const { rows } = await sql`delete from kysely_migration where name >= '0003' returning name`.execute(
-    database,
-  )
-  expect(rows).toHaveLength(5)
+  await createSearchIndex(database)
 }
 
 /** Count the index entries without a product, and the products without an entry. */
@@ -114,8 +108,8 @@ describe('word index', () => {
     expect(await database.selectFrom('deferred_words').selectAll().execute()).toEqual([])
   })
 
-  test('database of the previous version - opened - the index is filled step by step, and existing products are found', async () => {
-    await makeOldDatabase(makeLamps(450))
+  test('database whose index is empty - opened - the index is filled step by step, and existing products are found', async () => {
+    await makeUnindexedDatabase(makeLamps(450))
     const store = await openStore()
     expect(await search(store, 'x449')).toEqual(['Lamp x449'])
     const database = connect()
@@ -128,9 +122,8 @@ describe('word index', () => {
   })
 
   test('products that change before the index is filled - have one entry, with their new words', async () => {
-    await makeOldDatabase(makeLamps(450))
+    await makeUnindexedDatabase(makeLamps(450))
     const database = connect()
-    await migrateDatabase(database, COPY_MIGRATIONS)
     const putLookups = createLookupWriter(database, 'c', { clock: systemClock, history: NO_HISTORY })
     const put = (index: number, product: Product | null): Promise<void> =>
       putLookups([{ channelId: CHANNEL, gtin: toGtin(index), entry: { product, asOfMs: 200 } }])
@@ -151,7 +144,7 @@ describe('word index', () => {
   })
 
   test('store closed - while its index is being filled - the next store continues filling it', async () => {
-    await makeOldDatabase(makeLamps(450))
+    await makeUnindexedDatabase(makeLamps(450))
     const first = await openSqlStore({ database: { kind: 'sqlite', path }, catalog: 'c' })
     await first.close()
     await openStore()

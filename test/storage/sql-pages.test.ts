@@ -10,7 +10,6 @@ import type { CopyTables } from '../../src/storage/schema.ts'
 import { openSqlStore } from '../../src/storage/sql-store.ts'
 import { makeParsedOffer, makeProduct, toGtin } from '../helpers/products.ts'
 import { CHANNEL, type Copy, begin, makePage, walkAll } from './conformance/subject.ts'
-import { undoMigrationsFrom0008 } from './undo-migrations.ts'
 import { toRunCount } from '../helpers/property-runs.ts'
 
 const CATALOG = 'https://one.example'
@@ -244,37 +243,4 @@ test('grid indexes - are missing during the first walk, and are restored as migr
   expect(await readIndexes()).toEqual(migrated)
   await copy.beginWalk('00000000-0000-4000-8000-000000000002', { nowMs: 200, resumableSinceMs: 200 })
   expect(await readIndexes()).toEqual(migrated)
-})
-
-test('copy of an earlier version - has the grid indexes as soon as it is opened', async () => {
-  const { copy, database, close } = await open('earlier.db')
-  await walkAll(copy, [makeProduct()], 100)
-  await sql`drop index deals_by_discount`.execute(database)
-  await sql`drop index deals_by_brand`.execute(database)
-  await sql`create index deals_by_ratio on deals (copy_id, currency, ratio_key, price_key, gtin)`.execute(
-    database,
-  )
-  await undoMigrationsFrom0008(database)
-  await sql`delete from kysely_migration where name = '0007-deal-filters'`.execute(database)
-  await close()
-  const again = await open('earlier.db')
-  onTestFinished(again.close)
-  const { rows } = await sql<{
-    name: string
-  }>`select name from sqlite_master where name like 'deals_by_%' order by name`.execute(again.database)
-  expect(rows.map(({ name }) => name)).toEqual(
-    ['brand', 'discount', 'drop', 'merchant', 'network', 'newest', 'price', 'saving'].map(
-      (order) => `deals_by_${order}`,
-    ),
-  )
-})
-
-test('copy whose last walk an older version wrote - had products, also after a walk that finds none', async () => {
-  const { copy, database, close } = await open('older.db')
-  onTestFinished(close)
-  await walkAll(copy, [makeProduct()], 100)
-  await sql`update copies set had_products = 0`.execute(database)
-  expect(await copy.getCopyState(CHANNEL)).toMatchObject({ productCount: 1, hadProducts: true })
-  await walkAll(copy, [], 200)
-  expect(await copy.getCopyState(CHANNEL)).toMatchObject({ productCount: 0, hadProducts: true })
 })

@@ -8,7 +8,7 @@ import type { Product } from '../../../src/catalog/contract.ts'
 import { LEASE_MS } from '../../../src/storage/sql-walk-leases.ts'
 import { openCopyDatabase } from '../../../src/storage/copy-database.ts'
 import { openReconnectingStore } from '../../../src/storage/reconnecting-store.ts'
-import { POSTGRES_COPY_MIGRATIONS } from '../../../src/storage/migrations/postgres.ts'
+import { COPY_MIGRATIONS } from '../../../src/storage/tables.ts'
 import { openSqlStore } from '../../../src/storage/sql-store.ts'
 import type { Lookup } from '../../../src/storage/store.ts'
 import { createFakeClock } from '../../helpers/fake-clock.ts'
@@ -300,7 +300,7 @@ describe('machines that start together', () => {
     )
     for (const copy of copies) await copy.close()
     const steps = await server.run(empty.url, 'select name from vitrine_copy.kysely_migration order by name')
-    expect(steps).toEqual(Object.keys(POSTGRES_COPY_MIGRATIONS).map((name) => ({ name })))
+    expect(steps).toEqual(Object.keys(COPY_MIGRATIONS).map((name) => ({ name })))
   })
 })
 

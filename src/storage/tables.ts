@@ -1,0 +1,175 @@
+import { type Kysely, sql } from 'kysely'
+import { isPostgres } from '../database/is-postgres.ts'
+import type { Migrations } from '../database/migrate.ts'
+import { FILLFACTOR, ID, TEXT, runStatements } from '../database/postgres-statements.ts'
+import { createSearchIndex } from './sqlite-search-index.ts'
+
+/** The migrations of a stored copy, for both engines. Never change a released one. */
+export const COPY_MIGRATIONS: Migrations = { 'copy-0001-tables': { up: createTables } }
+
+/** What differs between the engines. SQLite treats `bigint` like `integer`. */
+type Dialect = Readonly<{
+  id: string
+  /** Text that is compared and sorted bytewise. */
+  text: string
+  /** Suffix of a table whose rows are found by their key only. */
+  keyed: string
+  /** Suffix of a table whose rows are often updated. */
+  updated: string
+  /** Columns that let a full scan of an index read no rows, which are ten times as long. */
+  covered: (columns: string) => string
+}>
+
+const SQLITE: Dialect = {
+  id: 'integer primary key autoincrement',
+  text: 'text',
+  keyed: ' without rowid',
+  updated: '',
+  covered: (columns) => `, ${columns}`,
+}
+const POSTGRES: Dialect = { id: ID, text: TEXT, keyed: '', updated: FILLFACTOR, covered: () => '' }
+
+/** The indexes of deals in SQLite, by name. */
+export const SQLITE_DEAL_INDEXES: Readonly<Record<string, string>> = listDealIndexes(SQLITE)
+
+async function createTables(database: Kysely<unknown>): Promise<void> {
+  if (isPostgres(database)) {
+    // This program fills `words`, so that word boundaries do not depend on the database's language.
+    const words = [
+      'alter table products add column if not exists words tsvector',
+      'create index if not exists products_words on products using gin (words)',
+    ]
+    return runStatements(database, [...listTables(POSTGRES), ...listIndexes(POSTGRES), ...words])
+  }
+  for (const statement of [...listTables(SQLITE), ...listIndexes(SQLITE)])
+    await sql.raw(statement).execute(database)
+  await createSearchIndex(database)
+}
+
+/** `schema.ts` describes the columns. */
+function listTables({ id, text, keyed, updated }: Dialect): readonly string[] {
+  return [
+    // The copies of channels (ADR 0006).
+    `create table if not exists channels (
+      catalog ${text} not null, channel_id ${text} not null, position integer not null, name text not null,
+      kind text not null, url text, gone_at_ms bigint, primary key (catalog, channel_id))`,
+    `create table if not exists channel_lists (
+      catalog ${text} primary key, as_of_ms bigint not null, held_since_ms bigint)`,
+    `create table if not exists copies (
+      id ${id}, catalog ${text} not null, channel_id ${text} not null,
+      current_walk integer not null default 0, running_walk integer not null default 0,
+      completed_started_at_ms bigint, completed_at_ms bigint, product_count integer not null default 0,
+      deal_count integer not null default 0, deal_currency text, had_products integer not null default 0,
+      drops text not null default '{}', is_malformed integer not null default 1, held_reason text,
+      held_since_ms bigint, held_started_at_ms bigint, held_product_count integer, started_at_ms bigint,
+      failure text, failed_at_ms bigint, retry_code text, failure_reason text, lease_owner text,
+      lease_until_ms bigint not null default 0, lease_fence bigint not null default 0, unique (catalog, channel_id))`,
+    `create table if not exists walk_pages (
+      copy_id bigint not null, walk integer not null, after_gtin ${text} not null,
+      until_gtin ${text} not null, as_of_ms bigint not null, next_cursor text, product_count integer not null,
+      drops text not null, merchants text not null, malformed text, primary key (copy_id, walk, after_gtin))`,
+    `create table if not exists products (
+      id ${id}, copy_id bigint not null, gtin ${text} not null, from_walk integer not null,
+      until_walk integer, digest text not null, title text not null, brand text, search_text text not null,
+      images text not null, offers text not null, picture_hash text, checked_at text, drops text,
+      as_of_ms bigint not null, unique (copy_id, gtin, from_walk))${updated}`,
+    `create table if not exists absences (
+      copy_id bigint not null, gtin ${text} not null, as_of_ms bigint not null, primary key (copy_id, gtin))`,
+    `create table if not exists deals (
+      id ${id}, product_id bigint not null, copy_id bigint not null, gtin ${text} not null,
+      is_observed integer not null, from_walk integer not null, until_walk integer, offer_index integer not null,
+      offer text not null, offer_key text not null, currency ${text} not null, merchant_key ${text} not null,
+      brand_key ${text} not null, network_key ${text} not null, search_text text not null,
+      is_in_stock integer not null, is_best integer not null, is_best_in_stock integer not null,
+      discount_percent integer not null, ratio_key ${text} not null, price_key ${text} not null,
+      saving_key ${text} not null, drop_key ${text} not null, first_seen_ms bigint not null, sale_ends_ms bigint)`,
+    // When offers of absent products were first seen (ADR 0008).
+    `create table if not exists lapsed_deals (
+      copy_id bigint not null, gtin ${text} not null, offer_key text not null,
+      first_seen_ms bigint not null, lapsed_at_ms bigint not null, primary key (copy_id, gtin, offer_key))${keyed}`,
+    // Observed prices (ADR 0031).
+    `create table if not exists price_changes (
+      copy_id bigint not null, gtin ${text} not null, merchant_key ${text} not null,
+      currency ${text} not null, day integer not null, until_day integer, low bigint, last bigint,
+      primary key (copy_id, gtin, merchant_key, currency, day))${keyed}`,
+    `create table if not exists observed_days (
+      copy_id bigint not null, day integer not null, after_gtin ${text} not null,
+      until_gtin ${text} not null, is_imported integer not null, primary key (copy_id, day, after_gtin))${keyed}`,
+    // Calls of the catalog (ADR 0004) and leases of look-ups (ADR 0005).
+    `create table if not exists quotas (
+      catalog ${text} primary key, limited_until_ms bigint not null, pause_count integer not null,
+      limited_at_ms bigint not null, learned_calls integer)`,
+    `create table if not exists quota_days (
+      catalog ${text} not null, day integer not null, walk integer not null, refresh integer not null,
+      lookup integer not null, reserved integer not null default 0, primary key (catalog, day))`,
+    `create table if not exists quota_minutes (
+      catalog ${text} not null, minute integer not null, lookups integer not null,
+      primary key (catalog, minute))`,
+    `create table if not exists lookup_leases (
+      catalog ${text} not null, channel_id ${text} not null, gtin ${text} not null,
+      lease_owner text not null, lease_until_ms bigint not null, primary key (catalog, channel_id, gtin))`,
+    // Counts of widgets and clicks (ADR 0034).
+    `create table if not exists widget_counts (
+      copy_id bigint not null, day integer not null, sub ${text} not null, gtin ${text} not null,
+      shown bigint not null, hidden bigint not null, unavailable bigint not null,
+      primary key (copy_id, day, sub, gtin))${keyed}${updated}`,
+    `create table if not exists click_counts (
+      copy_id bigint not null, day integer not null, sub ${text} not null, gtin ${text} not null,
+      merchant ${text} not null, clicks bigint not null,
+      primary key (copy_id, day, sub, gtin, merchant))${keyed}${updated}`,
+    `create table if not exists count_days (
+      copy_id bigint not null, day integer not null, subs integer not null, widget_rows integer not null,
+      click_rows integer not null, new_subs integer not null default 0, new_widget_rows integer not null default 0,
+      new_click_rows integer not null default 0, primary key (copy_id, day))${keyed}${updated}`,
+    // Events, and what they are detected from (ADR 0035).
+    `create table if not exists product_states (
+      copy_id bigint not null, gtin ${text} not null, is_sold integer not null, title text not null,
+      primary key (copy_id, gtin))${keyed}`,
+    `create table if not exists feed_states (
+      catalog ${text} not null, feed ${text} not null, is_quiet integer not null,
+      primary key (catalog, feed))${keyed}`,
+    `create table if not exists events (
+      id ${text} primary key, catalog ${text} not null, channel_id ${text}, at_ms bigint not null,
+      position integer not null, details text not null, delivered_at_ms bigint)${keyed}`,
+    `create table if not exists event_deliveries (
+      catalog ${text} primary key, lease_owner text, lease_until_ms bigint not null default 0,
+      failures integer not null default 0, next_attempt_ms bigint not null default 0, delivered_at_ms bigint,
+      failure text, failed_at_ms bigint)${keyed}`,
+  ]
+}
+
+/** One index per sort order of grids, and one per filter that can be rare, by name. */
+function listDealIndexes({ covered }: Pick<Dialect, 'covered'>): Readonly<Record<string, string>> {
+  const filters =
+    'discount_percent, is_in_stock, is_best, is_best_in_stock, from_walk, until_walk, product_id'
+  const keys = 'offer_index, merchant_key, brand_key, network_key'
+  const columns = {
+    deals_by_discount: `ratio_key, price_key, gtin${covered(`${filters}, ${keys}, saving_key, first_seen_ms, search_text`)}`,
+    deals_by_saving: 'saving_key desc, price_key, gtin',
+    deals_by_price: 'price_key, ratio_key, gtin',
+    deals_by_newest: 'first_seen_ms desc, ratio_key, price_key, gtin',
+    deals_by_drop: `drop_key, ratio_key, price_key, gtin${covered(`${filters}, ${keys}`)}`,
+    deals_by_brand: 'brand_key',
+    deals_by_merchant: 'merchant_key',
+    deals_by_network: 'network_key',
+  }
+  return Object.fromEntries(
+    Object.entries(columns).map(([name, list]) => [name, `deals (copy_id, is_observed, currency, ${list})`]),
+  )
+}
+
+function listIndexes(dialect: Dialect): readonly string[] {
+  const indexes = {
+    products_ended: 'products (copy_id, until_walk) where until_walk is not null',
+    // Visitors request pictures by their names (ADR 0029).
+    products_by_picture: "products (picture_hash) where images <> '[]'",
+    deals_of_product: 'deals (product_id)',
+    deals_ending: 'deals (product_id, sale_ends_ms) where sale_ends_ms is not null',
+    ...listDealIndexes(dialect),
+    lapsed_deals_by_time: 'lapsed_deals (copy_id, lapsed_at_ms)',
+    widget_counts_by_product: 'widget_counts (copy_id, gtin)',
+    widget_counts_by_sub: 'widget_counts (copy_id, sub, day)',
+    events_by_time: 'events (catalog, at_ms, position)',
+  }
+  return Object.entries(indexes).map(([name, target]) => `create index if not exists ${name} on ${target}`)
+}
