@@ -39,17 +39,19 @@ async function createTables(database: Kysely<unknown>): Promise<void> {
       'alter table products add column if not exists words tsvector',
       'create index if not exists products_words on products using gin (words)',
     ]
-    return runStatements(database, [...listTables(POSTGRES), ...listIndexes(POSTGRES), ...words])
+    return runStatements(database, [...listStatements(POSTGRES), ...words])
   }
-  for (const statement of [...listTables(SQLITE), ...listIndexes(SQLITE)])
-    await sql.raw(statement).execute(database)
+  for (const statement of listStatements(SQLITE)) await sql.raw(statement).execute(database)
   await createSearchIndex(database)
 }
 
-/** `schema.ts` describes the columns. */
-function listTables({ id, text, keyed, updated }: Dialect): readonly string[] {
+function listStatements(dialect: Dialect): readonly string[] {
+  return [...listCopyTables(dialect), ...listOtherTables(dialect), ...listIndexes(dialect)]
+}
+
+/** The copies of channels (ADR 0006), which walks fill again. `schema.ts` describes the columns. */
+function listCopyTables({ id, text, keyed, updated }: Dialect): readonly string[] {
   return [
-    // The copies of channels (ADR 0006).
     `create table if not exists channels (
       catalog ${text} not null, channel_id ${text} not null, position integer not null, name text not null,
       kind text not null, url text, gone_at_ms bigint, primary key (catalog, channel_id))`,
@@ -87,6 +89,12 @@ function listTables({ id, text, keyed, updated }: Dialect): readonly string[] {
     `create table if not exists lapsed_deals (
       copy_id bigint not null, gtin ${text} not null, offer_key text not null,
       first_seen_ms bigint not null, lapsed_at_ms bigint not null, primary key (copy_id, gtin, offer_key))${keyed}`,
+  ]
+}
+
+/** What servers observe, count and agree on. */
+function listOtherTables({ text, keyed, updated }: Dialect): readonly string[] {
+  return [
     // Observed prices (ADR 0031).
     `create table if not exists price_changes (
       copy_id bigint not null, gtin ${text} not null, merchant_key ${text} not null,
