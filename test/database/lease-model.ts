@@ -67,17 +67,12 @@ function createCommand(
 }
 
 /** Each process acquires the lease, or extends the one that it believes to have; two at once race for it. */
-function createTry(
-  owners: readonly string[],
-  { canExtend, isTransaction }: LeaseKind,
-  isServer: boolean,
-): Command {
+function createTry(owners: readonly string[], { canExtend }: LeaseKind): Command {
   const canTry = (model: Model, owner: string): boolean =>
     !model.crashed.has(owner) && (canExtend || !model.believers.has(owner))
   return createCommand(
     `${owners.join(' and ')} acquire or extend`,
-    (model) =>
-      (isServer || !isTransaction || owners.length === 1) && owners.every((owner) => canTry(model, owner)),
+    (model) => owners.every((owner) => canTry(model, owner)),
     async (model, { get }) => {
       const candidates = owners.filter((owner) =>
         model.believers.has(owner) ? model.holder === owner : model.isFree,
@@ -117,10 +112,10 @@ const createWrite = (owner: string): Command =>
   )
 
 /** Also without a lease: the result of a process that has released or lost it is ignored. */
-const createFinish = (owner: string, { canFinish }: LeaseKind): Command =>
+const createFinish = (owner: string): Command =>
   createCommand(
     `${owner} finishes`,
-    (model) => canFinish && !model.crashed.has(owner),
+    (model) => !model.crashed.has(owner),
     async (model, { get }) => {
       expect(await get(owner).finish?.()).toBe(model.holder === owner)
       model.release(owner)
@@ -210,25 +205,28 @@ function listCommands(kind: LeaseKind, database: LeaseDatabase): fc.Arbitrary<Co
   const { forMs } = kind
   const isServer = database.setMachineClock !== undefined
   const owner = fc.constantFrom(...PROCESSES)
-  const tries = owner.map((one) => createTry([one], kind, isServer))
-  const races = fc.shuffledSubarray([...PROCESSES], { minLength: 2, maxLength: 2 })
+  const tries = owner.map((one) => createTry([one], kind))
+  const race = fc
+    .shuffledSubarray([...PROCESSES], { minLength: 2, maxLength: 2 })
+    .map((owners) => createTry(owners, kind))
+  const wait = fc.constantFrom(...database.listRemainingMs(forMs)).map(createWait)
   const farMs = FAR_LEASES * forMs
-  const waits = fc.constantFrom(...database.listRemainingMs(forMs)).map(createWait)
+  const machineJump = fc
+    .tuple(owner, fc.constantFrom(farMs, 0, -farMs))
+    .map(([one, aheadMs]) => createMachineJump(one, aheadMs))
   return [
     tries,
     tries,
-    races.map((owners) => createTry(owners, kind, isServer)),
+    ...(isServer || !kind.isTransaction ? [race, race] : []),
     owner.map(createWrite),
-    owner.map((one) => createFinish(one, kind)),
+    ...(kind.canFinish ? [owner.map(createFinish)] : []),
     owner.map(createRelease),
     owner.map(createCrash),
     fc.constant(null).map(createKill),
-    waits,
-    waits,
+    wait,
+    wait,
     fc.constantFrom(farMs, -farMs).map(createJump),
-    fc
-      .tuple(owner, fc.constantFrom(farMs, 0, -farMs))
-      .map(([one, aheadMs]) => createMachineJump(one, aheadMs)),
+    ...(isServer ? [machineJump] : []),
   ]
 }
 
