@@ -1,11 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, expect, test } from 'vitest'
-import {
-  CATALOG_MIGRATIONS,
-  POSTGRES_CATALOG_MIGRATIONS,
-  USAGE_MIGRATIONS,
-} from '../src/catalog-service/store/migrations.ts'
+import { CATALOG_MIGRATIONS, USAGE_MIGRATIONS } from '../src/catalog-service/store/tables.ts'
 import { SETTINGS } from '../src/config/settings.ts'
 import * as errors from '../src/errors.ts'
 import { PACKAGE_FOLDER } from '../src/lib/paths.ts'
@@ -77,9 +73,8 @@ async function listCommands(path: Names = []): Promise<Names> {
 function listMigrations(): Names {
   const stores = {
     copy: COPY_MIGRATIONS,
-    'catalog sqlite': CATALOG_MIGRATIONS,
+    catalog: CATALOG_MIGRATIONS,
     'catalog usage': USAGE_MIGRATIONS,
-    'catalog postgres': POSTGRES_CATALOG_MIGRATIONS,
   }
   return Object.entries(stores).flatMap(([store, migrations]) =>
     Object.keys(migrations).map((name) => `${store} ${name}`),

@@ -11,7 +11,7 @@ import { openThread } from '../lib/thread.ts'
 import type { FeedReport } from '../observability/feed-report.ts'
 import type { Logger } from '../observability/logger.ts'
 import type { FeedSecrets } from './feeds/feed-address.ts'
-import { type CatalogContent, findMeta, getOrCreateCatalogId, isCatalogEmpty, setMeta } from './store/meta.ts'
+import { type CatalogContent, findMeta, getCatalogId, isCatalogEmpty, setMeta } from './store/meta.ts'
 import { openCatalogStore } from './store/open-store.ts'
 
 /** `key`, the password in `database` and the values of `feeds` are secrets. Port 0: any free port. */
@@ -140,7 +140,7 @@ async function prepareCatalog({ database, sampleBaseUrl, findCopiedCatalogId, cl
       }
     }
     const storedSampleBaseUrl = (await findMeta(store.reader, 'sample_base')) ?? null
-    return { catalogId: await getOrCreateCatalogId(store), sampleBaseUrl: storedSampleBaseUrl, isContentLost }
+    return { catalogId: await getCatalogId(store.reader), sampleBaseUrl: storedSampleBaseUrl, isContentLost }
   } finally {
     await store.close()
   }

@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs'
 import { basename } from 'node:path'
 import type { Kysely } from 'kysely'
-import { CATALOG_MIGRATIONS, USAGE_MIGRATIONS } from '../catalog-service/store/migrations.ts'
 import { MOVED_CATALOG_TABLES, MOVED_USAGE_TABLES } from '../catalog-service/store/moved-tables.ts'
 import { openCatalogStore } from '../catalog-service/store/open-store.ts'
 import { toUsageDatabasePath } from '../catalog-service/store/sqlite.ts'
+import { CATALOG_MIGRATIONS, USAGE_MIGRATIONS } from '../catalog-service/store/tables.ts'
 import {
   type DatabaseAddress,
   type PostgresAddress,

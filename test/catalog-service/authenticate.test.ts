@@ -49,11 +49,11 @@ describe('stored keys', () => {
     expect((await authenticate('Bearer key-of-new')).organization).toEqual({ id: 'new', dailyLimit: 7 })
   })
 
-  test('key stored by an earlier version - is accepted', async () => {
+  test('key with the hash of a stored database - is accepted', async () => {
     const fixture = await openTestStore()
     await addOrganization(fixture, { id: 'old', dailyLimit: null, createdAtMs: 1 })
     await insertKey(fixture, 'old', 'abc')
-    // The hash that the first version stored for "abc": existing databases must stay valid.
+    // What version 1.0 stores for "abc": existing databases must stay valid.
     const hash = 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad'
     await fixture.store.write((database) => database.updateTable('api_keys').set({ hash }).execute())
     expect((await createAuthenticator(fixture.store)('Bearer abc')).organization).toEqual({

@@ -68,7 +68,7 @@ describe('page request, limit', () => {
 })
 
 describe('page request, cursor', () => {
-  test('cursor of a known GTIN - the format of earlier versions', () => {
+  test('cursor of a known GTIN - has the format of 1.0, so that a walk survives an update', () => {
     expect(createCursor(GTIN)).toBe(CURSOR)
     expect(parsePageRequest({ cursor: CURSOR, limit: '7' })).toEqual({ limit: 7, afterGtin: GTIN })
   })

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { Kysely, SqliteDialect } from 'kysely'
 import { expect, it } from 'vitest'
-import { CATALOG_MIGRATIONS, USAGE_MIGRATIONS } from '../../src/catalog-service/store/migrations.ts'
+import { CATALOG_MIGRATIONS, USAGE_MIGRATIONS } from '../../src/catalog-service/store/tables.ts'
 import {
   LEFT_CATALOG_TABLES,
   MOVED_CATALOG_TABLES,

@@ -59,7 +59,7 @@ function findStatus(feed: Feed, attempt: FeedAttempt | undefined): FeedStatus {
   if (attempt?.isRunning === true) return 'running'
   if (attempt?.errorCode === FeedHeldError.code) return 'held'
   if (attempt !== undefined && attempt.error !== null) return 'failed'
-  return feed.fetchedAtMs === null && !feed.isMigrated ? 'new' : 'ok'
+  return feed.fetchedAtMs === null ? 'new' : 'ok'
 }
 
 /** A run in progress is recorded as interrupted until it ends. */

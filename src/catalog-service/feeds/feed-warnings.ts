@@ -103,11 +103,6 @@ function findFeedProblem(state: FeedState): Omit<FeedWarning, 'subject'> | undef
     }
   const failure = describeFailure(state)
   if (failure !== undefined) return failure
-  if (state.offers > 0 && state.fetchedAtMs === null)
-    return {
-      message: 'imported by an earlier version, so nobody knows how old its prices are',
-      remedy: 'vitrine catalog import FILE',
-    }
   if (!state.isTooOld) return undefined
   return {
     message: 'its last import is so old that its prices are not shown',

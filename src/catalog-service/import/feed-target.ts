@@ -226,13 +226,8 @@ export async function findFeedForImport(
     const existing = await findFeed(database, candidate)
     if (existing === undefined) return { name: candidate, existing }
     const isOfChannel = existing.channelId === channelId
-    if (isOfChannel && (isNameChosen || existing.url === null) && !existing.isMigrated)
-      return { name: candidate, existing }
+    if (isOfChannel && (isNameChosen || existing.url === null)) return { name: candidate, existing }
     if (isNameChosen)
-      throw new UsageError(
-        existing.isMigrated
-          ? `the feed ${name} has offers from before feeds existed; choose another name with --feed`
-          : `the feed ${name} belongs to another channel; choose another name with --feed`,
-      )
+      throw new UsageError(`the feed ${name} belongs to another channel; choose another name with --feed`)
   }
 }

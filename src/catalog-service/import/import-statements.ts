@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import { executeEach } from '../../database/execute-each.ts'
 import { isPostgres } from '../../database/is-postgres.ts'
-import { recordTouchedGtins, removeShops, removeTouchedProducts } from '../store/removal.ts'
+import { recordTouchedGtins, removeTouchedProducts } from '../store/removal.ts'
 import type { Catalog } from '../store/schema.ts'
 
 // The SQL of an import. Batches are passed as JSON: one parameter, whatever their size.
@@ -214,32 +214,4 @@ export async function removeStaleOffers(database: Catalog, run: ImportRun): Prom
 function createStaleCondition({ importId }: ImportRun): RawBuilder<unknown> {
   return sql`offers.import_id is distinct from ${importId} and not exists (
     select 1 from unchanged_products u where u.gtin = offers.gtin and u.import_id = offers.import_id)`
-}
-
-/**
- * Remove the offers of the feed's shops that were imported before feeds existed: they have no feed that could replace them.
- * Return their number.
- */
-export async function removeMigratedOffers(
-  database: Catalog,
-  run: ImportRun,
-  target: Readonly<{ organizationId: string; channelId: string }>,
-): Promise<number> {
-  const { rows: migrated } = await sql<{ id: number }>`
-    select id from feeds where is_migrated = 1 and organization_id = ${target.organizationId}
-      and (channel_id = ${target.channelId} or channel_id is null)`.execute(database)
-  let removed = 0
-  for (const { id } of migrated) {
-    const { offers } = await removeShops(
-      database,
-      sql`s.feed_id = ${id} and exists (
-        select 1 from feed_shops i where i.feed_id = ${run.feedId} and i.network_id = s.network_id
-          and i.merchant_id = s.merchant_id)`,
-    )
-    removed += offers
-    await sql`
-      delete from feeds where id = ${id} and not exists (
-        select 1 from offers o where o.feed_id = feeds.id)`.execute(database)
-  }
-  return removed
 }

@@ -20,7 +20,6 @@ import {
   fetchStoredSources,
   findStaleOffers,
   recordUnchanged,
-  removeMigratedOffers,
   removeOffers,
   removeStaleOffers,
   upsertRows,
@@ -102,12 +101,11 @@ export async function createFeedWriter(database: Catalog, target: ImportTarget, 
       const stale = await findStaleOffers(database, run, { current: offerCount })
       return { products: productCount, offers: offerCount, former: formerOfferCount, lost: stale.lost, stale }
     },
-    /** Remove what `countOffers` found, and offers of the same shops from before feeds existed. */
+    /** Remove what `countOffers` found. */
     async finish({ stale }: OfferCounts): Promise<ShopReport & Readonly<{ removedOffers: number }>> {
       await removeStaleOffers(database, run)
-      const migrated = await removeMigratedOffers(database, run, target)
       await database.deleteFrom('unchanged_products').execute()
-      return { removedOffers: stale.total + migrated, ...shops.report() }
+      return { removedOffers: stale.total, ...shops.report() }
     },
   }
 }

@@ -26,7 +26,7 @@ export type FeedSettings = Readonly<{
 
 /** What the last successful run found. */
 export type FeedResult = Readonly<{
-  /** When the feed was fetched, Unix milliseconds; `null`: never, or by a version that did not record it. */
+  /** When the feed was fetched, Unix milliseconds; `null`: never. */
   fetchedAtMs: number | null
   etag: string | null
   lastModified: string | null
@@ -50,7 +50,7 @@ export type RejectCount = readonly [reason: string, count: number]
 
 export type Feed = FeedSettings &
   FeedResult &
-  Readonly<{ id: number; name: string; organizationId: string; isMigrated: boolean; createdAtMs: number }>
+  Readonly<{ id: number; name: string; organizationId: string; createdAtMs: number }>
 
 export async function fetchFeeds(database: Catalog): Promise<readonly Feed[]> {
   const rows = await database.selectFrom('feeds').selectAll().orderBy('name').execute()
@@ -84,7 +84,6 @@ function toFeed(row: Selectable<CatalogTables['feeds']>): Feed {
     encoding: row.encoding,
     everySeconds: row.every_seconds,
     maxRemovedPercent: row.max_removed_percent,
-    isMigrated: row.is_migrated === 1,
     createdAtMs: row.created_at_ms,
     fetchedAtMs: row.fetched_at_ms,
     etag: row.etag,
@@ -131,7 +130,6 @@ export async function insertFeed(database: Catalog, feed: NewFeed): Promise<numb
     organization_id: feed.organizationId,
     max_removed_percent: feed.maxRemovedPercent,
     created_at_ms: feed.createdAtMs,
-    is_migrated: 0,
   } as never)
   return (await insert.returning('id').executeTakeFirstOrThrow()).id
 }

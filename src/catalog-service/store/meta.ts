@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
-import type { CatalogStore } from './catalog-store.ts'
+import { StoreError } from '../../errors.ts'
 import type { Catalog } from './schema.ts'
 
 /**
@@ -11,10 +11,10 @@ import type { Catalog } from './schema.ts'
 type MetaKey = 'catalog_id' | 'sample_base' | 'import_id'
 
 /** Return the uuid of the content. Sample data renews it; an import keeps it, so that a server's stored copy stays valid. */
-export async function getOrCreateCatalogId(store: Pick<CatalogStore, 'reader' | 'write'>): Promise<string> {
-  const existing = await findMeta(store.reader, 'catalog_id')
-  if (existing !== undefined) return existing
-  return store.write(async (database) => (await findMeta(database, 'catalog_id')) ?? renewCatalogId(database))
+export async function getCatalogId(database: Catalog): Promise<string> {
+  const id = await findMeta(database, 'catalog_id')
+  if (id === undefined) throw new StoreError('the catalog has no id; restore the database from a backup')
+  return id
 }
 
 export async function renewCatalogId(database: Catalog): Promise<string> {

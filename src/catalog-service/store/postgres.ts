@@ -8,8 +8,8 @@ import { withTimeout, openPostgres } from '../../database/postgres.ts'
 import { findSqlState, isConflict, retryConflicts } from '../../database/transaction.ts'
 import { StoreError, StoreVersionError, VitrineError } from '../../errors.ts'
 import { CATALOG_LOCKED, type CatalogDatabase, type CatalogRole } from './catalog-store.ts'
-import { POSTGRES_CATALOG_MIGRATIONS } from './migrations.ts'
 import type { Catalog, CatalogTables, UsageTables } from './schema.ts'
+import { CATALOG_MIGRATIONS } from './tables.ts'
 
 /** Schema of the catalog's tables. The stored copy may use the same database. */
 const SCHEMA = 'vitrine_catalog'
@@ -134,8 +134,8 @@ function createOpener(
 
 /** Check the version first: an up-to-date database needs no privilege to change tables. */
 async function migrate(database: Catalog, onMigrated: MigrationListener): Promise<void> {
-  if (!(await isUpToDate(database, POSTGRES_CATALOG_MIGRATIONS)))
-    await migratePostgres(database, SCHEMA, POSTGRES_CATALOG_MIGRATIONS, onMigrated)
+  if (!(await isUpToDate(database, CATALOG_MIGRATIONS)))
+    await migratePostgres(database, SCHEMA, CATALOG_MIGRATIONS, onMigrated)
 }
 
 /** Run `work` in a transaction that first takes the write lock. Retry after a conflict, unless `work` is one-shot. */

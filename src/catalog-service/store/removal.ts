@@ -72,7 +72,7 @@ export async function removeTouchedProducts(database: Catalog): Promise<number> 
 }
 
 /** Remove shops with their offers. Record the GTINs first: a search for products without offers would read the whole catalog. */
-export async function removeShops(database: Catalog, shops: RawBuilder<unknown>): Promise<RemovedCounts> {
+async function removeShops(database: Catalog, shops: RawBuilder<unknown>): Promise<RemovedCounts> {
   const join = isPostgres(database) ? sql`join` : sql`cross join`
   await recordTouchedGtins(
     database,

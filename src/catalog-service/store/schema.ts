@@ -67,8 +67,6 @@ export type CatalogTables = {
     /** `null`: no schedule. */
     every_seconds: number | null
     max_removed_percent: number
-    /** 1 for offers from before feeds existed. An import in the same channel replaces the offers of its shops. */
-    is_migrated: number
     created_at_ms: number
     fetched_at_ms: number | null
     /** Validators of the response. */

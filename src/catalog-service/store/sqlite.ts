@@ -4,9 +4,9 @@ import { toOpenError } from '../../database/open-error.ts'
 import { type SqliteOptions, openSqlite } from '../../database/sqlite.ts'
 import { StoreError } from '../../errors.ts'
 import type { CatalogDatabase } from './catalog-store.ts'
-import { getOrCreateCatalogId } from './meta.ts'
+import { getCatalogId } from './meta.ts'
 import type { CatalogTables, UsageTables } from './schema.ts'
-import { CATALOG_MIGRATIONS, USAGE_MIGRATIONS } from './migrations.ts'
+import { CATALOG_MIGRATIONS, USAGE_MIGRATIONS } from './tables.ts'
 
 /** Page caches. Twice the writer's cache imports an unsorted feed of a million products only 20 % faster. */
 const WRITER_CACHE_BYTES: number = 32 * 1024 * 1024
@@ -52,7 +52,7 @@ export async function openSqliteCatalog(
     })
     // `openSqlite` makes the writer's transactions start with the write lock.
     const write: CatalogDatabase['write'] = (work) => writer.transaction().execute(work)
-    await getOrCreateCatalogId({ reader, write })
+    await getCatalogId(reader)
     return {
       reader,
       usage,

@@ -1,10 +1,8 @@
 import { type RawBuilder, sql } from 'kysely'
-import { MAX_IMAGES, MAX_NAME_CHARACTERS, type WireOffer } from '../../catalog/contract.ts'
+import type { WireOffer } from '../../catalog/contract.ts'
 import { MAX_PUBLISHED_BYTES, computeOfferBytes, limitOffers } from '../../offers/offer-limits.ts'
 import { isPostgres } from '../../database/is-postgres.ts'
-import { MAX_LINK_CHARACTERS } from '../../offers/links.ts'
 import type { RankableOffer } from '../../offers/ranking.ts'
-import { MAX_TEXT_CHARACTERS, cleanText } from '../../offers/text.ts'
 import type { ChannelQuery, PageQuery, ProductPage, VisibleProduct } from './catalog-store.ts'
 import { createAffiliateLink } from './networks.ts'
 import { mergeDetails } from './merge-details.ts'
@@ -88,8 +86,7 @@ function createFeedDistance({ organizationId, channelId }: ChannelQuery, feed: '
 
 /**
  * Whether the channel shows an offer: tracking links of its network channel, and pages from the nearest feeds that have the
- * shop (ADR 0028). The channel's own feeds count with tracking links too, but not migrated ones: their pages may be in the
- * feed of another channel.
+ * shop (ADR 0028). The channel's own feeds count with tracking links too.
  */
 function createVisibilityCondition(channel: ChannelQuery): Sql {
   const distance = createFeedDistance(channel, 'f2')
@@ -98,7 +95,7 @@ function createVisibilityCondition(channel: ChannelQuery): Sql {
       and ${createFeedDistance(channel, 'f')} <= (
         select min(${distance}) from feed_shops s left join feeds f2 on f2.id = s.feed_id
         where s.merchant_id = o.merchant_id and s.network_id = o.network_id
-          and (s.is_page = 1 or (${distance} = 0 and f2.is_migrated = 0)))))`
+          and (s.is_page = 1 or ${distance} = 0))))`
 }
 
 /** The visibility rule (contract, sections 1 and 4.2). `cross join` fixes SQLite's join order; it would read all approvals. */
@@ -303,21 +300,13 @@ function toVisibleProduct({ gtin, details, offers }: ProductRow, nowMs: number):
   return {
     product: {
       gtin,
-      title: limitText(title, MAX_TEXT_CHARACTERS),
-      ...(brand === null ? {} : { brand: limitText(brand, MAX_NAME_CHARACTERS) }),
-      images: images
-        .filter((url) => url.length <= MAX_LINK_CHARACTERS)
-        .slice(0, MAX_IMAGES)
-        .map((url) => ({ url })),
+      title,
+      ...(brand === null ? {} : { brand }),
+      images: images.map((url) => ({ url })),
       offers: limited.map(({ wireOffer }) => wireOffer),
     },
     changesAtMs: findNextSaleChange(rows, nowMs),
   }
-}
-
-/** Versions before 1.1 stored texts of any length. */
-function limitText(text: string, maxCharacters: number): string {
-  return text.length <= maxCharacters ? text : cleanText(text, maxCharacters)
 }
 
 function isUsableSize(offer: RankableOffer): boolean {

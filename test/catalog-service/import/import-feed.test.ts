@@ -5,7 +5,7 @@ import { importFile } from '../../../src/catalog-service/import/import-file.ts'
 import { seedSampleData } from '../../../src/catalog-service/sample/seed-sample-data.ts'
 import { getSampleData } from '../../../src/catalog-service/sample/sample-data.ts'
 import { fetchOwnedChannels } from '../../../src/catalog-service/store/channels.ts'
-import { getOrCreateCatalogId } from '../../../src/catalog-service/store/meta.ts'
+import { getCatalogId } from '../../../src/catalog-service/store/meta.ts'
 import { openCatalogStore } from '../../../src/catalog-service/store/open-store.ts'
 import { findDefaultOrganization } from '../../../src/catalog-service/store/organizations.ts'
 import type { WireProduct } from '../../../src/catalog/contract.ts'
@@ -161,13 +161,13 @@ describe('import over sample data', () => {
     const fixture = await openTestStore()
     await seedSampleData(fixture.store, 'http://127.0.0.1:3000')
     const organization = await findDefaultOrganization(fixture.store.reader)
-    const catalogId = await getOrCreateCatalogId(fixture.store)
+    const catalogId = await getCatalogId(fixture.store.reader)
     const summary = await importRows(fixture, [createProduct('17')])
     expect(summary.replacedSample).toBe(true)
     expect((await fetchOwnedChannels(fixture.store.reader)).map(({ id }) => id)).toEqual([summary.channelId])
     expect(await fetchProducts(fixture, summary.channelId)).toHaveLength(1)
     expect(await findDefaultOrganization(fixture.store.reader)).toEqual(organization)
-    expect(await getOrCreateCatalogId(fixture.store)).toBe(catalogId)
+    expect(await getCatalogId(fixture.store.reader)).toBe(catalogId)
     expect(await fixture.store.reader.selectFrom('networks').select('name').execute()).toEqual([
       { name: 'Net' },
     ])

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { seedSampleData } from '../../../src/catalog-service/sample/seed-sample-data.ts'
 import { createDemo, getSampleData, toPageUrl } from '../../../src/catalog-service/sample/sample-data.ts'
 import { fetchOwnedChannels } from '../../../src/catalog-service/store/channels.ts'
-import { getOrCreateCatalogId } from '../../../src/catalog-service/store/meta.ts'
+import { getCatalogId } from '../../../src/catalog-service/store/meta.ts'
 import { parseProduct } from '../../../src/catalog/parse.ts'
 import type { WireProduct } from '../../../src/catalog/contract.ts'
 import { isCheckDigitValid } from '../../../src/offers/gtin.ts'
@@ -208,19 +208,19 @@ describe('seedSampleData', () => {
   it('catalog with imported products - changes nothing', async () => {
     const fixture = await openTestStore()
     await importRows(fixture, [createProduct('17')])
-    const catalogId = await getOrCreateCatalogId(fixture.store)
+    const catalogId = await getCatalogId(fixture.store.reader)
     expect(await seedSampleData(fixture.store, BASE)).toBe(false)
     expect(await fetchOwnedChannels(fixture.store.reader)).toHaveLength(1)
-    expect(await getOrCreateCatalogId(fixture.store)).toBe(catalogId)
+    expect(await getCatalogId(fixture.store.reader)).toBe(catalogId)
   })
 
   it('sample data - same address - changes nothing; another one - new links, same products, new catalog id', async () => {
     const fixture = await openWithSample()
-    const catalogId = await getOrCreateCatalogId(fixture.store)
+    const catalogId = await getCatalogId(fixture.store.reader)
     expect(await seedSampleData(fixture.store, BASE)).toBe(false)
-    expect(await getOrCreateCatalogId(fixture.store)).toBe(catalogId)
+    expect(await getCatalogId(fixture.store.reader)).toBe(catalogId)
     expect(await seedSampleData(fixture.store, 'https://widgets.example/v')).toBe(true)
-    expect(await getOrCreateCatalogId(fixture.store)).not.toBe(catalogId)
+    expect(await getCatalogId(fixture.store.reader)).not.toBe(catalogId)
     const products = await fetchChannelProducts(fixture, 0)
     expect(products).toHaveLength(SAMPLE.products.length)
     expect(products[0]?.images[0]?.url).toMatch(/^https:\/\/widgets\.example\/v\/demo\/pictures\//)

@@ -4,7 +4,7 @@ import { prepareTarget } from '../../../../src/catalog-service/import/feed-targe
 import { createFeedWriter } from '../../../../src/catalog-service/import/writer.ts'
 import { seedSampleData } from '../../../../src/catalog-service/sample/seed-sample-data.ts'
 import { createCatalogService } from '../../../../src/catalog-service/service.ts'
-import { POSTGRES_CATALOG_MIGRATIONS } from '../../../../src/catalog-service/store/migrations.ts'
+import { CATALOG_MIGRATIONS } from '../../../../src/catalog-service/store/tables.ts'
 import { openCatalogStore } from '../../../../src/catalog-service/store/open-store.ts'
 import { systemClock } from '../../../../src/clock.ts'
 import { serializeDatabaseAddress } from '../../../../src/config/database-address.ts'
@@ -51,7 +51,7 @@ describe('several processes on one database', () => {
     )
     expect(new Set(ids.map(([row]) => row?.value)).size).toBe(1)
     const migrations = await server.run(url, 'select name from vitrine_catalog.kysely_migration')
-    expect(migrations).toEqual(Object.keys(POSTGRES_CATALOG_MIGRATIONS).map((name) => ({ name })))
+    expect(migrations).toEqual(Object.keys(CATALOG_MIGRATIONS).map((name) => ({ name })))
   })
 
   test('four services - together allow exactly the daily limit, and count all requests', async () => {
