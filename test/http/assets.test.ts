@@ -65,6 +65,30 @@ describe('loadAssets', () => {
     }
   })
 
+  test.each([
+    ['no released files', () => undefined],
+    [
+      'the released files of this version only',
+      (released: string) => {
+        for (const name of ['embed.js', 'frame.js', 'vitrine.css'] as const)
+          writeFileSync(join(released, assets.get(name).fileName), assets.get(name).bodies.identity)
+      },
+    ],
+  ])('%s - finds the current files, which stay immutable', (_name, fill) => {
+    const released = makeFolder()
+    fill(released)
+    const loaded = loadAssets(BUILT_FOLDER, released)
+    for (const name of ['embed.js', 'frame.js', 'vitrine.css', 'studio.js', 'studio.css'] as const) {
+      const asset = assets.get(name)
+      expect(loaded.get(name)).toEqual(asset)
+      expect(loaded.findByFileName(asset.fileName)).toEqual({ asset, isImmutable: true })
+    }
+    expect(loaded.findByFileName('embed.00000000.js')).toEqual({
+      asset: assets.get('embed.js'),
+      isImmutable: false,
+    })
+  })
+
   test('released script - is found by its name and is immutable', () => {
     const { built, released } = makeReleasedFolder()
     const found = loadAssets(built, released).findByFileName(RELEASED)
