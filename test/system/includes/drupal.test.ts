@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { copyFile, cp, mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import { PACKAGE_FOLDER } from '../../../src/lib/paths.ts'
 import { type Reload, itMatchesColdTable, itMatchesCachedTable } from './outage-cases.ts'
 import type { PageRoute } from './fault-proxy.ts'
@@ -186,10 +186,7 @@ describeWithProgram('php', 'Drupal', () => {
       options: '',
       address: 'https://evil.example/',
     }
-    const { form, configuration, errors } = await runBlock({
-      configuration: { address: 'https://old.example/' },
-      sent,
-    })
+    const { form, configuration, errors } = await runBlock({ configuration: {}, sent })
     expect(Object.keys(form)).toEqual(['channel', 'gtin', 'gtin_field', 'options'])
     expect(configuration).toEqual({ channel, gtin: '17', gtin_field: '', options: '' })
     expect(errors).toEqual({})
@@ -199,44 +196,6 @@ describeWithProgram('php', 'Drupal', () => {
     const sent = { channel: 'my channel', gtin: 'lamp', gtin_field: '', options: '#x' }
     const { errors } = await runBlock({ configuration: {}, sent })
     expect(Object.keys(errors)).toEqual(['channel', 'gtin', 'options'])
-  })
-
-  describe('a block of an earlier version, with a whole address', () => {
-    it('on the server of the site - is shown as before, and its form has the parts', async () => {
-      await fixture.faultProxy.setMode('shown')
-      const { channel, gtin } = readPath()
-      const address = `${fixture.faultProxy.origin.toUpperCase()}/fragments/${channel}/where-to-buy/{gtin}?theme=dark`
-      const page = { configuration: { address, gtin_field: 'field_gtin' }, fields: { field_gtin: gtin } }
-      expect(await listRequests(page)).toEqual([`/fragments/${channel}/where-to-buy/${gtin}?theme=dark`])
-      const { form } = await runBlock(page)
-      expect(Object.values(form).map((field) => field['#default_value'])).toEqual([
-        channel,
-        '',
-        'field_gtin',
-        'theme=dark',
-      ])
-      const plain = {
-        address: `${fixture.faultProxy.origin}/fragments/${channel}/where-to-buy/${gtin}`,
-        gtin_field: 'x',
-      }
-      expect(await listRequests({ configuration: plain })).toEqual([
-        `/fragments/${channel}/where-to-buy/${gtin}`,
-      ])
-      const grid = { address: `${fixture.faultProxy.origin}/fragments/${channel}/deals`, gtin_field: '' }
-      expect(await listRequests({ configuration: grid })).toEqual([`/fragments/${channel}/deals`])
-    })
-
-    it('on another server - is not shown, and sends no request', async () => {
-      await fixture.faultProxy.setMode('shown')
-      const address = fixture.faultProxy.origin + fixture.path
-      for (const server of [
-        'https://widgets.example',
-        `${fixture.faultProxy.origin}0`,
-        `${fixture.faultProxy.origin}/prefix`,
-        ' ',
-      ])
-        expect(await listRequests({ configuration: { address }, server })).toEqual([])
-    })
   })
 
   it('the block - has valid PHP syntax', async () => {

@@ -52,7 +52,6 @@ final class VitrineBlock extends BlockBase implements ContainerFactoryPluginInte
 
     public function blockForm($form, FormStateInterface $form_state): array
     {
-        $settings = $this->toBlockSettings();
         $fields = [
             'channel' => ['Channel', 'The id of the channel, as the studio of the Vitrine server shows it.'],
             'gtin' => ['GTIN', 'Shows where to buy this product. Variants of the product: 17~18. A round-up of several products: 17,18,19.'],
@@ -64,7 +63,7 @@ final class VitrineBlock extends BlockBase implements ContainerFactoryPluginInte
                 '#type' => 'textfield',
                 '#title' => $this->t($title),
                 '#description' => $this->t($description),
-                '#default_value' => $settings[$name],
+                '#default_value' => $this->configuration[$name],
                 '#maxlength' => 1024,
                 '#required' => $name === 'channel',
             ];
@@ -94,7 +93,6 @@ final class VitrineBlock extends BlockBase implements ContainerFactoryPluginInte
         foreach (array_keys($this->defaultConfiguration()) as $name) {
             $this->configuration[$name] = self::normalize((string) $form_state->getValue($name), $name);
         }
-        unset($this->configuration['address']);
     }
 
     public function build(): array
@@ -129,36 +127,11 @@ final class VitrineBlock extends BlockBase implements ContainerFactoryPluginInte
         return preg_match('~^https?://[^/?#@\s]+(?:/[^?#\s]*)?$~i', $server) === 1 ? $server : null;
     }
 
-    /**
-     * Returns the settings of the block. Blocks of earlier versions have a whole address instead, which is used if it begins
-     * with the site's server.
-     */
-    private function toBlockSettings(): array
-    {
-        $settings = array_intersect_key($this->configuration, $this->defaultConfiguration());
-        $server = self::getServer();
-        $address = (string) ($this->configuration['address'] ?? '');
-        if ($settings['channel'] !== '' || $address === '' || $server === null) {
-            return $settings;
-        }
-        $pattern = '~^' . preg_quote($server, '~') . '/fragments/([^/?#]+)/(?:deals|where-to-buy/([^/?#]+))(?:\?([^#]*))?$~i';
-        if (preg_match($pattern, $address, $found) !== 1) {
-            return $settings;
-        }
-        $isByField = ($found[2] ?? '') === '{gtin}';
-        return [
-            'channel' => $found[1],
-            'gtin' => $isByField ? '' : $found[2] ?? '',
-            'gtin_field' => $isByField ? $settings['gtin_field'] : '',
-            'options' => $found[3] ?? '',
-        ];
-    }
-
     /** Returns null if the settings are invalid, or if this page has no GTIN in the field. */
     private function toAddress(?NodeInterface $node): ?string
     {
         $server = self::getServer();
-        $settings = $this->toBlockSettings();
+        $settings = $this->configuration;
         foreach (self::PATTERNS as $name => $pattern) {
             if (preg_match($pattern, $settings[$name]) !== 1) {
                 return null;
