@@ -160,7 +160,7 @@ for (const [file, text] of [
   ],
   [
     'docs/operate/openapi.json',
-    await readFile(new URL('../src/catalog-service/openapi/openapi.json', import.meta.url), 'utf8'),
+    await readFile(new URL('../src/catalog-service/openapi.json', import.meta.url), 'utf8'),
   ],
 ]) {
   const path = fileURLToPath(new URL(`../${file}`, import.meta.url))

@@ -1,16 +1,17 @@
+import { readFileSync } from 'node:fs'
 import { parse as parseQuery } from 'node:querystring'
 import express, { type Express, type NextFunction, type Request, type Response, Router } from 'express'
-import { VERSION_PATH } from '../catalog/contract.ts'
+import { CACHE_SECONDS, VERSION_PATH } from '../catalog/contract.ts'
 import { SECOND_MS, computeNextMidnightUtcMs } from '../clock.ts'
 import type { Secret } from '../config/secrets.ts'
 import { CatalogServiceError, StoreError } from '../errors.ts'
 import { createGuardedServer } from '../http/guarded-server.ts'
 import { listen } from '../http/listen.ts'
+import { JSON_TYPE, createEtag, sendResponse } from '../http/response.ts'
 import { createAuthenticator } from './authenticate.ts'
-import { createOpenApiRouter } from './openapi/routes.ts'
 import { type ServiceResponse, type StandaloneOptions, createMonitoringRouter } from './monitoring.ts'
 import { createCursor, parseGtin, parsePageRequest } from './requests.ts'
-import { type Result, formatRefusal, sendError, sendResult } from './responses.ts'
+import { type Result, formatRefusal, rejectMethod, sendError, sendResult } from './responses.ts'
 import type { CatalogStore, ChannelQuery } from './store/catalog-store.ts'
 
 /** How long `close` waits for unfinished responses before it cuts their connections. */
@@ -20,6 +21,16 @@ const CLOSE_GRACE_PERIOD_MS: number = 2 * SECOND_MS
 const CHANNEL_ID_PATTERN = /^[0-9a-f-]{36}$/
 
 const CHANNEL_NOT_FOUND = 'there is no such channel'
+
+/** The OpenAPI document of the service. Tests validate every response against it. */
+const DOCUMENT_FILE = new URL('openapi.json', import.meta.url)
+
+const DOCUMENT_HEADERS = {
+  'Content-Type': JSON_TYPE,
+  'Cache-Control': `public, max-age=${CACHE_SECONDS}`,
+  'X-Content-Type-Options': 'nosniff',
+  'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
+}
 
 export type CatalogServiceOptions = Readonly<{
   store: CatalogStore
@@ -65,7 +76,7 @@ function createApp(options: CatalogServiceOptions): Express {
   // A repeated parameter becomes a list. `maxKeys: 0`: no limit, so that padding cannot hide a parameter.
   app.set('query parser', (text: string) => parseQuery(text, '&', '=', { maxKeys: 0 }))
   if (options.standalone) app.use(createMonitoringRouter(options.store, options.standalone))
-  app.use(createOpenApiRouter())
+  app.use(createDocumentRouter())
   app.use(createApiRouter(options))
   // oxlint-disable-next-line max-params -- Express knows an error handler by its four parameters
   app.use((error: unknown, request: Request, response: Response, _next: NextFunction) => {
@@ -75,6 +86,18 @@ function createApp(options: CatalogServiceOptions): Express {
     sendError(request, response, failure)
   })
   return app
+}
+
+/** Serve the OpenAPI document without a key, uncounted. */
+function createDocumentRouter(): Router {
+  const body = readFileSync(DOCUMENT_FILE, 'utf8')
+  const etag = createEtag(body)
+  const router = Router({ strict: true, caseSensitive: true })
+  router.get('/openapi.json', (request, response) => {
+    sendResponse(request, response, { headers: DOCUMENT_HEADERS, etag, body })
+  })
+  router.all('/openapi.json', rejectMethod)
+  return router
 }
 
 /** Serve the contract's operations (section 4): check the key, then the daily limit, then the path, so that errors count too. */

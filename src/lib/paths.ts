@@ -18,9 +18,6 @@ export const WIDGETS_FOLDER: string = fileURLToPath(new URL('../widgets', import
 /** Rules about offers, which views depend on. */
 export const OFFERS_FOLDER: string = fileURLToPath(new URL('../offers', import.meta.url))
 
-/** Style sheet of the catalog service page; it is not built. */
-export const CATALOG_STYLE_FILE: string = join(PACKAGE_FOLDER, 'public/styles/catalog.css')
-
 /** The mark of the project, also the icon of its pages. */
 export const LOGO_FILE: string = join(PACKAGE_FOLDER, 'public/logo.svg')
 

@@ -218,7 +218,7 @@ describe('contract, section 7: errors', () => {
     expect(response.text).toBeUndefined()
   })
 
-  it.each(['/v0', '/v1/channels', '/v0/channels/x/y', '/docs/'])(
+  it.each(['/', '/docs', '/v0', '/v1/channels', '/v0/channels/x/y'])(
     'address - %s is unknown - 404',
     async (path) => {
       const { get } = await startTestService()

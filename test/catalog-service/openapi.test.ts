@@ -2,26 +2,18 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import request from 'supertest'
-import { beforeAll, describe, expect, test } from 'vitest'
-import type { ResponseObject } from '../../src/catalog-service/openapi/pages.ts'
+import { describe, expect, test } from 'vitest'
 import { CHANNEL_KINDS, MAX_PAGE_PRODUCTS } from '../../src/catalog/contract.ts'
 import { isPrice } from '../../src/offers/money.ts'
 import { PACKAGE_FOLDER } from '../../src/lib/paths.ts'
-import { findHtmlErrors } from '../helpers/html-errors.ts'
 import { type ServiceUnderTest, importRows, createProduct, startTestService } from './harness.ts'
-import { OPENAPI_DOCUMENT } from './openapi-document.ts'
+import { OPENAPI_DOCUMENT, type ResponseObject } from './openapi-document.ts'
 import {
   type ObservedResponse,
   requestValidated,
   findResponseProblems,
   findOperation,
 } from './openapi-validation.ts'
-
-const PUBLIC = [
-  ['/openapi.json', 'application/json; charset=utf-8'],
-  ['/docs', 'text/html; charset=utf-8'],
-  ['/docs.css', 'text/css; charset=utf-8'],
-] as const
 
 /** On several lines: the validator treats a single line as a file name. */
 const toText = (document: object): string => JSON.stringify(document, null, 2)
@@ -222,70 +214,29 @@ describe('statuses', () => {
   )
 })
 
-describe('documents served without a key', () => {
-  test.each(PUBLIC)(
-    '%s - no key, GET and HEAD - is served, cacheable for five minutes, and not counted',
-    async (path, type) => {
-      const fixture = await startTestService()
-      const response = await request(fixture.url).get(path).expect(200)
-      expect(response.headers).toMatchObject({ 'content-type': type, 'cache-control': 'public, max-age=300' })
-      expect(response.headers['content-security-policy']).toContain("default-src 'none'; style-src 'self';")
-      const { headers } = await request(fixture.url).head(path).expect(200)
-      expect(headers['etag']).toBe(response.headers['etag'])
-      await request(fixture.url).get(path).set('If-None-Match', String(headers['etag'])).expect(304)
-      await request(fixture.url).get(path).set('Authorization', 'Bearer wrong').expect(200)
-      await fixture.get(path).expect(200)
-      expect(await countRequests(fixture)).toBe(0)
-    },
-  )
+describe('/openapi.json', () => {
+  test('no key, GET and HEAD - is the document, cacheable for five minutes, and not counted', async () => {
+    const fixture = await startTestService()
+    const path = '/openapi.json'
+    const response = await request(fixture.url).get(path).expect(200)
+    expect(response.body).toEqual(OPENAPI_DOCUMENT)
+    expect(response.headers).toMatchObject({
+      'content-type': 'application/json; charset=utf-8',
+      'cache-control': 'public, max-age=300',
+      'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+    })
+    const { headers } = await request(fixture.url).head(path).expect(200)
+    expect(headers['etag']).toBe(response.headers['etag'])
+    await request(fixture.url).get(path).set('If-None-Match', String(headers['etag'])).expect(304)
+    await request(fixture.url).get(path).set('Authorization', 'Bearer wrong').expect(200)
+    await fixture.get(path).expect(200)
+    expect(await countRequests(fixture)).toBe(0)
+  })
 
-  test.each(['/openapi.json', '/docs', '/docs.css', '/'])('%s - POST - 405', async (path) => {
+  test('POST - 405', async () => {
     const { url } = await startTestService()
-    const { headers, body } = await request(url).post(path).expect(405)
+    const { headers, body } = await request(url).post('/openapi.json').expect(405)
     expect([headers['allow'], headers['cache-control']]).toEqual(['GET, HEAD', 'no-store'])
     expect(body).toEqual({ error: expect.any(String) })
-  })
-
-  test('/openapi.json - is the document', async () => {
-    const { url } = await startTestService()
-    expect((await request(url).get('/openapi.json')).body).toEqual(OPENAPI_DOCUMENT)
-  })
-
-  test('/ - redirects to the page by a relative address', async () => {
-    const { url } = await startTestService()
-    const { headers } = await request(url).get('/').expect(302)
-    expect(headers['location']).toBe('docs')
-  })
-})
-
-describe('page', () => {
-  let html: string
-  beforeAll(async () => {
-    const { createOpenApiPages } = await import('../../src/catalog-service/openapi/pages.ts')
-    html = createOpenApiPages().page
-  })
-
-  test('markup - two validators - no error', async () => {
-    expect(await findHtmlErrors(html)).toEqual([])
-  })
-
-  test('resources - only its style sheet; no script, no inline style', () => {
-    expect([...html.matchAll(/<(?:link|img|script|iframe|style)[^>]*>/g)].map(String)).toEqual([
-      '<link rel="stylesheet" href="docs.css">',
-    ])
-    expect(html).not.toMatch(/ style=| on\w+=/)
-  })
-
-  test('content - has every operation, status, schema and parameter of the document', () => {
-    for (const [path, { get }] of Object.entries(OPENAPI_DOCUMENT.paths)) {
-      expect(html).toContain(path)
-      expect(html).toContain(`id="${get.operationId}"`)
-      for (const status of Object.keys(get.responses)) expect(html).toContain(`<code>${status}</code>`)
-    }
-    for (const name of Object.keys(OPENAPI_DOCUMENT.components.schemas))
-      expect(html).toContain(`>${name}</h3>`)
-    for (const { name } of Object.values(OPENAPI_DOCUMENT.components.parameters))
-      expect(html).toContain(`<code>${name}</code>`)
-    expect(html).not.toMatch(/undefined|\[object|NaN/)
   })
 })

@@ -74,7 +74,6 @@ describe('the npm package', () => {
       '.env.example',
       'dist/bin.js',
       'dist/packages/LICENSES.txt',
-      'public/styles/catalog.css',
       'deploy/sub-ids.json',
       'deploy/systemd/vitrine.service',
       'deploy/compose/Dockerfile',

@@ -3,47 +3,8 @@ import { STATUS_CODES } from 'node:http'
 /** Separates the introduction from the list of decisions in `info.description`. */
 const DECISIONS_HEADING = '\n\nWhat this service decides:\n\n- '
 
-type JsonObject = Readonly<Record<string, unknown>>
-type Named<T> = Readonly<Record<string, T>>
-type Reference = Readonly<{ $ref: string }>
-
-/** The parts of an OpenAPI 3.1 document that the page shows. Every operation is a GET. */
-export type ApiDocument = Readonly<{
-  info: Readonly<{ title: string; version: string; description?: string }>
-  paths: Named<Readonly<{ get: ApiOperation }>>
-  components?: JsonObject
-}>
-
-type ApiOperation = Readonly<{
-  operationId: string
-  summary?: string
-  description?: string
-  parameters?: readonly (ApiParameter | Reference)[]
-  responses: Named<ApiResponse | Reference>
-  'x-codeSamples'?: readonly Readonly<{ source: string }>[]
-}>
-
-type ApiParameter = Readonly<{
-  name: string
-  in: string
-  required?: boolean
-  description?: string
-  schema?: JsonObject
-}>
-
-type ApiResponse = Readonly<{
-  description: string
-  headers?: Named<Readonly<{ schema?: JsonObject }> | Reference>
-  content?: Named<JsonObject>
-}>
-
-type TextSegments = readonly Readonly<{ text: string; isCode: boolean }>[]
-
-/** A row of a table. `details` is the small text below the name, such as its type. */
-type Row = Readonly<{ name: string; details: string; segments: TextSegments; notes: TextSegments }>
-
-/** Turn an OpenAPI document into the texts and tables of a template. */
-export function toApiView(document: ApiDocument) {
+/** Turn an OpenAPI 3.1 document, whose operations are all GET, into the texts and tables of a template. */
+export function toApiView(document) {
   const { title, version, description = '' } = document.info
   const [introduction = '', decisions = ''] = description.split(DECISIONS_HEADING)
   return {
@@ -51,14 +12,12 @@ export function toApiView(document: ApiDocument) {
     version,
     introduction: introduction.split('\n\n').map(toTextSegments),
     operations: Object.entries(document.paths).map(([path, { get }]) => toOperationView(document, path, get)),
-    schemas: Object.entries((document.components?.['schemas'] ?? {}) as Named<JsonObject>).map(
-      ([title, schema]) => ({
-        id: `schema-${title.toLowerCase()}`,
-        title,
-        segments: toTextSegments(toText(schema['description'])),
-        rows: toFieldRows(schema),
-      }),
-    ),
+    schemas: Object.entries(document.components?.schemas ?? {}).map(([title, schema]) => ({
+      id: `schema-${title.toLowerCase()}`,
+      title,
+      segments: toTextSegments(toText(schema.description)),
+      rows: toFieldRows(schema),
+    })),
     statuses: toStatusRows(document),
     decisions: decisions
       .split('\n- ')
@@ -70,9 +29,9 @@ export function toApiView(document: ApiDocument) {
   }
 }
 
-function toOperationView(document: ApiDocument, path: string, operation: ApiOperation) {
+function toOperationView(document, path, operation) {
   const { parameters = [], responses } = operation
-  const success = responses['200'] === undefined ? undefined : resolve(document, responses['200'])
+  const success = responses[200] === undefined ? undefined : resolve(document, responses[200])
   return {
     id: operation.operationId,
     method: 'GET',
@@ -91,21 +50,21 @@ function toOperationView(document: ApiDocument, path: string, operation: ApiOper
 }
 
 /** Return the target of a reference within the document, or the value itself. */
-function resolve<T extends object>(document: ApiDocument, value: T | Reference): T {
+function resolve(document, value) {
   if (!('$ref' in value)) return value
   const steps = value.$ref.replace(/^#\//, '').split('/')
-  return steps.reduce<unknown>((found, step) => (found as JsonObject)[step], document) as T
+  return steps.reduce((found, step) => found[step], document)
 }
 
-function formatExample(media: JsonObject | undefined): string {
-  const example = media?.['example']
+function formatExample(media) {
+  const example = media?.example
   if (example === undefined) return ''
   return typeof example === 'string' ? example : JSON.stringify(example, null, 2)
 }
 
-function toParameterRow(document: ApiDocument, parameter: ApiParameter): Row {
+function toParameterRow(document, parameter) {
   const { name, in: location, required = false, description = '' } = parameter
-  const schema = resolve<JsonObject>(document, parameter.schema ?? {})
+  const schema = resolve(document, parameter.schema ?? {})
   const details = [describeType(schema), location, ...(required ? [] : ['optional'])]
   return {
     name,
@@ -115,23 +74,23 @@ function toParameterRow(document: ApiDocument, parameter: ApiParameter): Row {
   }
 }
 
-function toFieldRows({ required = [], properties = {} }: JsonObject): Row[] {
-  return Object.entries(properties as Named<JsonObject>).map(([name, field]) => ({
+function toFieldRows({ required = [], properties = {} }) {
+  return Object.entries(properties).map(([name, field]) => ({
     name,
-    details: [describeType(field), (required as readonly string[]).includes(name) ? '' : 'optional']
+    details: [describeType(field), required.includes(name) ? '' : 'optional']
       .filter((text) => text !== '')
       .join(', '),
-    segments: toTextSegments(toText(field['description'])),
+    segments: toTextSegments(toText(field.description)),
     notes: toTextSegments(describeConstraints(field)),
   }))
 }
 
-function toStatusRows(document: ApiDocument): Row[] {
-  const rows = new Map<string, Row>()
+function toStatusRows(document) {
+  const rows = new Map()
   for (const { get } of Object.values(document.paths)) {
     for (const [status, entry] of Object.entries(get.responses)) {
       const isShared = '$ref' in entry
-      const response = resolve<ApiResponse>(document, entry)
+      const response = resolve(document, entry)
       const key = isShared ? `${status} ${entry.$ref}` : status
       const segments = toTextSegments(isShared ? response.description : 'The requested data.')
       const notes = toTextSegments(formatHeaders(document, response))
@@ -141,50 +100,44 @@ function toStatusRows(document: ApiDocument): Row[] {
   return [...rows].sort(([a], [b]) => a.localeCompare(b, 'en')).map(([, row]) => row)
 }
 
-function formatHeaders(document: ApiDocument, { headers = {} }: ApiResponse): string {
+function formatHeaders(document, { headers = {} }) {
   return Object.entries(headers)
     .map(([name, header]) => {
-      const value = resolve<Readonly<{ schema?: JsonObject }>>(document, header).schema?.['const']
+      const value = resolve(document, header).schema?.const
       return typeof value === 'string' ? `\`${name}: ${value}\`` : `\`${name}\``
     })
     .join(' ')
 }
 
 /** Return for example `string (uuid)`, `string or null` or `list of Offer`; empty if the schema allows every type. */
-function describeType(schema: JsonObject): string {
+function describeType(schema) {
   const { $ref: reference, format, anyOf, oneOf } = schema
   if (typeof reference === 'string') return reference.slice(reference.lastIndexOf('/') + 1)
   const choices = anyOf ?? oneOf
-  if (Array.isArray(choices)) return choices.map((part: JsonObject) => describeType(part)).join(' or ')
+  if (Array.isArray(choices)) return choices.map((part) => describeType(part)).join(' or ')
   const name = describeTypeName(schema)
   return typeof format === 'string' ? `${name} (${format})` : name
 }
 
-function describeTypeName({ type, items, const: constant }: JsonObject): string {
-  if (type === 'array') return `list of ${describeType((items ?? {}) as JsonObject)}`
+function describeTypeName({ type, items, const: constant }) {
+  if (type === 'array') return `list of ${describeType(items ?? {})}`
   if (Array.isArray(type)) return type.join(' or ')
   return toText(type ?? (constant === undefined ? '' : typeof constant))
 }
 
 /** Describe the values of an enumeration, or the range and default of a number. */
-function describeConstraints({
-  enum: values,
-  type,
-  minimum,
-  maximum,
-  default: standard,
-}: JsonObject): string {
+function describeConstraints({ enum: values, type, minimum, maximum, default: standard }) {
   if (Array.isArray(values)) return `One of ${values.map((value) => `\`${String(value)}\``).join(', ')}.`
   if (type !== 'integer' || minimum === undefined || maximum === undefined) return ''
   const range = `From ${toText(minimum)} to ${toText(maximum)}`
   return standard === undefined ? `${range}.` : `${range}; default ${toText(standard)}.`
 }
 
-function toText(value: unknown): string {
+function toText(value) {
   return typeof value === 'string' || typeof value === 'number' ? String(value) : ''
 }
 
-function toTextSegments(text: string): TextSegments {
+function toTextSegments(text) {
   return text
     .split('`')
     .map((segment, index) => ({ text: segment, isCode: index % 2 === 1 }))

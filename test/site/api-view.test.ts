@@ -1,8 +1,21 @@
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { expect, test } from 'vitest'
-import { type ApiDocument, toApiView } from '../../src/catalog-service/openapi/view.ts'
+import { PACKAGE_FOLDER } from '../../src/lib/paths.ts'
+
+type View = Readonly<{
+  operations: readonly Readonly<{ parameters: unknown; responses: unknown }>[]
+  statuses: unknown
+  schemas: unknown
+  decisions: unknown
+}>
+
+const { toApiView } = (await import(pathToFileURL(join(PACKAGE_FOLDER, 'site/lib/api-view.mjs')).href)) as {
+  toApiView: (document: object) => View
+}
 
 /** As other programs write it: nothing optional, inline parameters, other media types. */
-const SPARSE: ApiDocument = {
+const SPARSE = {
   info: { title: 'Widgets', version: '1.0.0' },
   paths: {
     '/feeds/{channel}/deals.atom': {
