@@ -19,6 +19,7 @@ describe('the catalog on PostgreSQL', async () => {
   await import('../../catalog-service/store/keys.test.ts')
   await import('../../catalog-service/store/usage.test.ts')
   await import('../../catalog-service/store/products.test.ts')
+  await import('../../catalog-service/store/tables.test.ts')
   await import('../../catalog-service/feeds/feed-attempts.test.ts')
   await import('../../catalog-service/import/import-feed.test.ts')
   await import('../../catalog-service/import/skip-unchanged.test.ts')
@@ -29,4 +30,5 @@ describe('the catalog on PostgreSQL', async () => {
   await import('../../cli/catalog/organizations.test.ts')
   await import('../../cli/catalog/approvals.test.ts')
   await import('../../cli/catalog/networks.test.ts')
+  await import('../../cli/catalog/other-versions.test.ts')
 })

@@ -140,14 +140,6 @@ describe('messages about a database', () => {
       expect(err).not.toContain(USER)
     }
   })
-
-  test('created by a newer version - is rejected', async () => {
-    const { url } = await createCatalog()
-    await server.run(url, `insert into vitrine_catalog.kysely_migration values ('postgres-9999-later', 'x')`)
-    const settings = makeSettings(makeFolder(), { VITRINE_CATALOG_DATABASE_URL: url })
-    const { code, err } = await runInProcess(['catalog', 'networks'], settings)
-    expect([code, err]).toEqual([1, expect.stringContaining('VITRINE_STORE_NEWER')])
-  })
 })
 
 describe('a server with a PostgreSQL catalog', () => {

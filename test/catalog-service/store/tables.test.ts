@@ -1,0 +1,30 @@
+import { sql } from 'kysely'
+import { expect, test } from 'vitest'
+import { getCatalogId } from '../../../src/catalog-service/store/meta.ts'
+import { openCatalogStore } from '../../../src/catalog-service/store/open-store.ts'
+import { importRows, createProduct, fetchProducts, openTestStore } from '../harness.ts'
+
+test('new catalog, opened again - has one migration a database, the same id and the same products', async () => {
+  const fixture = await openTestStore()
+  const { store, database, clock } = fixture
+  const { channelId } = await importRows(fixture, [createProduct('17')])
+  const migrated: string[] = []
+  const other = await openCatalogStore({
+    database,
+    clock,
+    onMigrated: (names) => void migrated.push(...names),
+  })
+  expect(migrated).toEqual([])
+  expect(await getCatalogId(other.reader)).toBe(await getCatalogId(store.reader))
+  expect(await fetchProducts({ ...fixture, store: other }, channelId)).toEqual(
+    await fetchProducts(fixture, channelId),
+  )
+  for (const [place, name] of [
+    [other.reader, 'catalog-0001-tables'],
+    [other.usage, database.kind === 'sqlite' ? 'usage-0001-tables' : 'catalog-0001-tables'],
+  ] as const) {
+    const { rows } = await sql`select name from kysely_migration`.execute(place)
+    expect(rows).toEqual([{ name }])
+  }
+  await other.close()
+})
