@@ -130,6 +130,18 @@ describe('history', () => {
     expect(readdirSync(folder).filter((name) => name.endsWith('.part'))).toEqual([])
   })
 
+  it('import that is stopped before a batch - says how many rows are imported, and can be repeated', async () => {
+    const file = writeRows(makeRow(9, 5))
+    // Aborted once the store is open, which is after the rows are checked.
+    const signal = Object.defineProperty(new AbortController().signal, 'aborted', {
+      get: () => existsSync(join(folder, 'copy.db')),
+    })
+    const { code, err } = await runInProcess(['history', 'import', file], settings, signal)
+    expect([code, err]).toEqual([1, expect.stringContaining('stopped after 0 rows; repeat it')])
+    expect((await run('export')).out).not.toContain('kopje')
+    expect((await run('import', file)).out).toContain('1 row of 1 imported')
+  })
+
   it('export --channel - only this channel; an unknown one is an error', async () => {
     await importRows(...[makeRow(9, 5, { channel: OTHER_ID }), makeRow(9, 5)].sort())
     const { out } = await run('export', '--channel', OTHER_ID.toUpperCase())

@@ -53,6 +53,7 @@ export async function startRemoteCatalog(
 export async function runInProcess(
   args: readonly string[],
   environment: Environment = {},
+  signal: AbortSignal = new AbortController().signal,
 ): Promise<CommandResult> {
   const out: string[] = []
   let err = ''
@@ -61,7 +62,7 @@ export async function runInProcess(
     err: (text) => void (err += text),
     isTerminal: false,
     onHangUp: () => undefined,
-    signal: new AbortController().signal,
+    signal,
     openPrompt: () => createFakePrompt([]),
   })
   const code = await runCommandLine(args, () => environment, io)

@@ -166,7 +166,10 @@ test('stop during an attempt - ends at once; after the restart, the event is sen
   await webhook.stop()
   expect(await store.readDeliveryState()).toMatchObject({ pendingCount: 1, failure: null })
   start()
-  await pollUntilReceived(2)
+  // At once: the lease was released.
+  await vi.waitFor(async () =>
+    expect([clock.pendingDelaysMs, receiver.received.length]).toEqual([[POLL_MS], 2]),
+  )
   const [first, second] = receiver.received
   expect(second?.body).toBe(first?.body)
   expect(await store.readDeliveryState()).toMatchObject({ pendingCount: 0 })

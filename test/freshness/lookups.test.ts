@@ -1,9 +1,17 @@
-import { expect, test, vi } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { SECOND_MS } from '../../src/clock.ts'
 import { StoreError } from '../../src/errors.ts'
 import { CHANNEL_ID, sendJson } from '../helpers/fake-catalog.ts'
+import { defer } from '../helpers/defer.ts'
 import { toGtin } from '../helpers/products.ts'
-import { CALL_TIMEOUT_MS, type Sources, makeSources, setOutcome } from './sources-fixture.ts'
+import {
+  CALL_TIMEOUT_MS,
+  type Sources,
+  makeSources,
+  openStore,
+  setLargeProducts,
+  setOutcome,
+} from './sources-fixture.ts'
 
 const GTIN = toGtin(1)
 
@@ -62,7 +70,9 @@ test('concurrent visitors of two processes - share one call', async () => {
   for (const seen of await visits) expect(seen).toMatch(/^from the catalog, (?:miss|hit)$/)
   expect(await pair[0].countProductCalls()).toBe(1)
   // Each process has the product in memory now.
+  const reads = vi.spyOn(pair[0].store, 'findProduct')
   expect(new Set(await visitAll(pair))).toEqual(new Set(['from the catalog, hit']))
+  expect(reads).not.toHaveBeenCalled()
 })
 
 test('product that is stale in two processes - is refreshed once', async () => {
@@ -120,6 +130,24 @@ test('lease of a dead process - expires, and the next visitor gets a response', 
   expect(await sources.countProductCalls()).toBe(1)
 })
 
+test('lease - outlives the longest call by the time in which its result is written', async () => {
+  const [sources] = await makePair()
+  const blocked = setOutcome(sources.catalog, 'late', GTIN)
+  const visiting = visit(sources)
+  await vi.waitFor(() => expect(blocked.responses).toHaveLength(1))
+  const acquireAsOther = (): Promise<boolean> =>
+    sources.store.acquireLookupLease(
+      { channelId: CHANNEL_ID, gtin: GTIN },
+      { owner: 'other', forMs: CALL_TIMEOUT_MS },
+    )
+  sources.clock.step(CALL_TIMEOUT_MS + SECOND_MS)
+  expect(await acquireAsOther()).toBe(false)
+  sources.clock.step(2 * SECOND_MS)
+  expect(await acquireAsOther()).toBe(true)
+  blocked.release()
+  expect(await visiting).toBe('from the catalog, miss')
+})
+
 test('store that fails - each process makes its own call', async () => {
   const [sources] = await makePair()
   setOutcome(sources.catalog, 'responds', GTIN)
@@ -128,4 +156,22 @@ test('store that fails - each process makes its own call', async () => {
   const broken = await makeSources({ catalog, clock, store, hasOtherProcesses: true, walkPeriodMs: null })
   expect(await visit(broken)).toBe('from the catalog, miss')
   expect(broken.storeFailures.length).toBeGreaterThan(0)
+})
+
+test('more than 8 MB of writes one after the other, while another one is pending - are all written', async () => {
+  const store = await openStore()
+  const firstWrite = defer<void>()
+  const writes: Promise<void>[] = []
+  const putLookups: typeof store.putLookups = (lookups) => {
+    if (lookups[0]?.gtin === toGtin(0)) return firstWrite.promise
+    writes.push(store.putLookups(lookups))
+    return writes.at(-1) ?? Promise.resolve()
+  }
+  const sources = await makeSources({ store: { ...store, putLookups } })
+  onTestFinished(() => firstWrite.resolve())
+  for (const gtin of setLargeProducts(sources)) {
+    expect((await sources.getProduct(gtin)).status).toBe('miss')
+    await writes.at(-1)
+  }
+  expect([writes.length, sources.storeFailures]).toEqual([29, []])
 })

@@ -49,6 +49,16 @@ describe('look-up whose offers are all malformed', () => {
     })
   })
 
+  test('known product for which memory has no room - its offers in the copy are preserved', async () => {
+    const sources = await makeSources({ bounds: { maxEntries: 100, maxBytes: 1 } })
+    await putCopy(sources, RESCUE_MS)
+    setOffers(sources, MALFORMED)
+    expect(await requestProduct(sources)).toMatchObject({ status: 'rescued', value: { title: 'copy' } })
+    expect(sources.cache.entryCount()).toBe(0)
+    await sources.settle()
+    expect(await sources.store.findProduct(CHANNEL_ID, GTIN)).toMatchObject({ product: { title: 'copy' } })
+  })
+
   test('stale product - is shown from the copy while the background refresh finds no usable offer', async () => {
     const sources = await makeSources()
     await putCopy(sources, STALE_MS)

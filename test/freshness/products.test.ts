@@ -3,10 +3,17 @@ import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/clock.ts'
 import { StoreError } from '../../src/errors.ts'
 import { walkAll } from '../storage/conformance/subject.ts'
 import { defer } from '../helpers/defer.ts'
-import { CHANNEL_ID, FAKE_KEY, makeWireOffer, makeWireProduct, sendJson } from '../helpers/fake-catalog.ts'
+import { CHANNEL_ID, FAKE_KEY, makeWireProduct, sendJson } from '../helpers/fake-catalog.ts'
 import { NOON_MS } from '../helpers/harness.ts'
 import { makeProduct, toGtin } from '../helpers/products.ts'
-import { type SourceOptions, type Sources, makeSources, openStore, setOutcome } from './sources-fixture.ts'
+import {
+  type SourceOptions,
+  type Sources,
+  makeSources,
+  openStore,
+  setLargeProducts,
+  setOutcome,
+} from './sources-fixture.ts'
 import { parseConfig } from '../../src/config/config.ts'
 import type { CopyStore } from '../../src/storage/store.ts'
 import { readCompleteness } from '../../src/freshness/products.ts'
@@ -31,8 +38,6 @@ const putCopy = (sources: Sources, ageMs: number): Promise<void> =>
   ])
 
 const fail = (): Promise<never> => Promise.reject(new StoreError('broken'))
-
-const range = (count: number): readonly number[] => Array.from({ length: count }, (_, index) => index)
 
 /** Create sources whose store fails every product operation. */
 async function makeWithFailingStore(): Promise<Sources> {
@@ -346,12 +351,8 @@ describe('retention', () => {
 
   test('more than 8 MB of pending writes - are not written, and reported', async () => {
     const sources = await makeWithBlockedWrites()
-    const offers = range(100).map((index) =>
-      makeWireOffer({ affiliate_url: `https://links.example/${index}?${'x'.repeat(4_000)}` }),
-    )
-    const products = range(30).map((index) => makeWireProduct({ gtin: toGtin(index), offers }))
-    sources.catalog.products.set(CHANNEL_ID, products)
-    for (const { gtin } of products) expect((await requestProduct(sources, gtin)).status).toBe('miss')
+    for (const gtin of setLargeProducts(sources))
+      expect((await requestProduct(sources, gtin)).status).toBe('miss')
     expect(sources.storeFailures.length).toBeGreaterThan(5)
     expect(sources.storeFailures[0]).toMatchObject({ message: 'too many look-ups are being written' })
   })

@@ -18,12 +18,14 @@ import {
   CHANNEL_ID,
   type FakeCatalog,
   FAKE_KEY,
+  makeWireOffer,
   makeWireProduct,
   sendJson,
   startFakeCatalog,
 } from '../helpers/fake-catalog.ts'
 import { type FakeClock, createFakeClock } from '../helpers/fake-clock.ts'
 import { NOON_MS } from '../helpers/harness.ts'
+import { toGtin } from '../helpers/products.ts'
 import { NO_PROXIES } from '../helpers/proxies.ts'
 
 /** The default settings. */
@@ -141,6 +143,16 @@ export async function openStore(clock: Clock = systemClock): Promise<CopyStore &
   const store = await openSqlStore({ database: { kind: 'sqlite', path: ':memory:' }, catalog: 'c', clock })
   onTestFinished(() => store.close())
   return store
+}
+
+/** Give the catalog 30 products of some 800 kB of memory each. Return their GTINs. */
+export function setLargeProducts({ catalog }: Sources): readonly string[] {
+  const offers = Array.from({ length: 100 }, (_, index) =>
+    makeWireOffer({ affiliate_url: `https://links.example/${index}?${'x'.repeat(4_000)}` }),
+  )
+  const products = Array.from({ length: 30 }, (_, index) => makeWireProduct({ gtin: toGtin(index), offers }))
+  catalog.products.set(CHANNEL_ID, products)
+  return products.map(({ gtin }) => gtin)
 }
 
 /** The catalog's response to look-ups. */

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/clock.ts'
+import { WALK_VISIBLE_WITHIN_MS } from '../../src/freshness/age.ts'
 import { walkAll } from '../storage/conformance/subject.ts'
 import { CHANNEL_ID } from '../helpers/fake-catalog.ts'
 import { NOON_MS } from '../helpers/harness.ts'
@@ -173,6 +174,12 @@ describe('404', () => {
     sources.clock.advance(1)
     expect(await visit(sources)).toBe('from the catalog, miss')
     expect(await sources.countProductCalls()).toBe(2)
+  })
+
+  test('cached response - is valid until a walk may be visible, and never longer than the 404', async () => {
+    expect((await sources.getProduct(GTIN)).validUntilMs).toBe(NOON_MS + WALK_VISIBLE_WITHIN_MS)
+    sources.clock.advance(FRESH - 1)
+    expect((await sources.getProduct(GTIN)).validUntilMs).toBe(NOON_MS + FRESH)
   })
 
   test('cached by one process - is used by another', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { tryWithTimeout } from '../../src/lib/with-timeout.ts'
+import { tryReadBeforeDeadline, tryWithTimeout } from '../../src/lib/with-timeout.ts'
 import { defer } from '../helpers/defer.ts'
 import { createFakeClock } from '../helpers/fake-clock.ts'
 
@@ -34,5 +34,23 @@ describe('visitor timeout', () => {
     expect(await waiting).toBeUndefined()
     call.reject(new Error('late'))
     await expect(call.promise).rejects.toThrow('late')
+  })
+})
+
+describe('read before a deadline', () => {
+  test.each([
+    ['deadline to come', 800, 800],
+    ['deadline that has passed', -1, 100],
+  ])('%s - is given up after its time', async (_case, deadlineMs, timeoutMs) => {
+    const clock = createFakeClock(0)
+    const read = defer<string>()
+    const reading = tryReadBeforeDeadline(
+      { clock, config: { visitorTimeoutMs: 800 } },
+      deadlineMs,
+      read.promise,
+    )
+    expect(clock.pendingDelaysMs).toEqual([timeoutMs])
+    clock.advance(timeoutMs)
+    expect(await reading).toBeUndefined()
   })
 })

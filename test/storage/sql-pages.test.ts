@@ -214,6 +214,27 @@ describe('pages of walks', () => {
     ])
   })
 
+  test('page again, with one more version than one read returns - each product has one current version', async () => {
+    const { copy, database, close } = await open('edge.db')
+    onTestFinished(close)
+    const make = (changed: number, title: string): Product[] =>
+      Array.from({ length: 1_001 }, (_, index) =>
+        makeProduct({ gtin: toGtin(index), title: index === changed ? title : 'Lamp' }),
+      )
+    await walkAll(copy, make(-1, ''), 100)
+    const walk = await begin(copy, 200)
+    // The last product of the first read has two versions, and the read ends between them.
+    for (const title of ['first', 'second', 'third'])
+      await copy.applyPage(CHANNEL, makePage(walk, make(999, title), { nextCursor: null, asOfMs: 200 }))
+    await copy.completeWalk(CHANNEL, walk, { nowMs: 200, isMalformed: false })
+    const current = database.selectFrom('products').where('until_walk', 'is', null)
+    expect(await current.select('gtin').execute()).toHaveLength(1_001)
+    expect(await current.where('gtin', '=', toGtin(999)).select('title').execute()).toEqual([
+      { title: 'third' },
+    ])
+    expect(await copy.findProduct(CHANNEL, toGtin(999))).toMatchObject({ product: { title: 'third' } })
+  })
+
   test('gap of more products than one step handles - all of them are removed', async () => {
     const { copy, database, close } = await open('gap.db')
     onTestFinished(close)

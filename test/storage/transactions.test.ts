@@ -221,6 +221,15 @@ describe('damaged rows', () => {
     expect((await copy.getCopyState(CHANNEL)).drops).toEqual({})
   })
 
+  test('walk whose failure cannot be stored - throws a store error', async () => {
+    await copy.beginWalk(CHANNEL, { nowMs: 100, resumableSinceMs: 0 })
+    await sql`create trigger full_disk before update of failure on copies
+      begin select raise(abort, 'disk is full'); end`.execute(database)
+    const failure = { code: 'VITRINE_CATALOG_STATUS', reason: 'a reason' }
+    await expect(copy.failWalk(CHANNEL, failure, 110)).rejects.toMatchObject({ code: 'VITRINE_STORE_FAILED' })
+    expect((await copy.getCopyState(CHANNEL)).failure).toBeNull()
+  })
+
   test('closed database - any read - throws a store error', async () => {
     const closed = await openSqlStore({ database: { kind: 'sqlite', path }, catalog: CATALOG })
     await closed.ping()

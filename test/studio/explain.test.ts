@@ -339,6 +339,16 @@ describe('channel', () => {
     }
   })
 
+  test.each([
+    ['with', NOON_MS - HOUR_MS, 'the last walk failed: a reason (VITRINE_X), Nov 21, 2026, 11:00 AM UTC'],
+    ['without', null, 'the last walk failed: a reason (VITRINE_X)'],
+  ])('failed walk %s a time - is reported', (_case, failedAtMs, expected) => {
+    const state = { ...WALKED_COPY, failure: 'VITRINE_X', failureReason: 'a reason', failedAtMs }
+    const { facts } = explain({ state })
+    const fact = facts.find(({ label }) => label === 'Stored copy of the channel')
+    expect(fact?.value.split('; ').at(-1)).toBe(expected)
+  })
+
   test('held walk - is reported with the copy', () => {
     const held = { reason: 'few_products', startedAtMs: NOON_MS, sinceMs: NOON_MS, productCount: 0 } as const
     const { facts } = explain({ state: { ...WALKED_COPY, held } })

@@ -4,7 +4,7 @@ import {
   parseFeedAddress,
   resolveFeedAddress,
 } from '../../../src/catalog-service/feeds/feed-address.ts'
-import { Secret } from '../../../src/config/secrets.ts'
+import { Secret, redactSecrets } from '../../../src/config/secrets.ts'
 
 const SECRETS = new Map(
   Object.entries({
@@ -60,6 +60,11 @@ describe('address of a feed', () => {
     ['file:///data/${KEY}', 'is not valid once its secrets are filled in'],
   ])('%s - FeedFetchError without the secret', (text, message) => {
     expect(() => resolveFeedAddress(text, SECRETS)).toThrow(message)
+  })
+
+  it('path of a file - stays readable in the log', () => {
+    resolveFeedAddress('file:///data/readable-path.csv', SECRETS)
+    expect(redactSecrets('cannot read /data/readable-path.csv')).toBe('cannot read /data/readable-path.csv')
   })
 
   it.each([

@@ -10,7 +10,7 @@ import {
 } from '../../../src/catalog-service/feeds/fetch-feed.ts'
 import { toRedirectTarget } from '../../../src/catalog-service/feeds/feed-request.ts'
 import { HOUR_MS } from '../../../src/clock.ts'
-import { Secret } from '../../../src/config/secrets.ts'
+import { Secret, redactSecrets } from '../../../src/config/secrets.ts'
 import { createFakeClock } from '../../helpers/fake-clock.ts'
 import { createFolder } from '../harness.ts'
 import { createTable } from './feed-fixture.ts'
@@ -320,6 +320,30 @@ describe('header file', () => {
     )
     const { fetched } = await startWithHeaders('A: ${MISSING}')
     await expect(fetched).rejects.toThrow('needs the setting VITRINE_FEED_MISSING, which is not set')
+  })
+})
+
+describe('secrets of a feed', () => {
+  it.each([
+    ['in the path', '/${KEY}/feed', '', { KEY: 'path-key-4711/ü' }],
+    ['in the query', '/feed?key=${KEY}&b', '', { KEY: 'query-key-4711 ü' }],
+    ['written into the address', '/plain-key-4711/feed', '', {}],
+    ['as user and password', '//user-4711:p%40ss-4711@', '', {}],
+    ['in a header', '/feed', 'X-Key: ${KEY}\n', { KEY: 'header-key-4711' }],
+    ['written into a header', '/feed', 'Authorization: Bearer plain-token-4711\n', {}],
+  ])('%s - as they are sent, they are redacted in the log', async (...row) => {
+    const [, address, headers, secrets] = row
+    const { fetch, server } = await startFetch(send(BODY))
+    const headerFile = join(createFolder(), 'headers')
+    writeFileSync(headerFile, headers)
+    const url = address.startsWith('//') ? server.url.replace('//', address) : `${server.url}${address}`
+    const values = Object.entries(secrets).map(([name, value]) => [name, new Secret(value)] as const)
+    await fetch({ url, headerFile, secrets: new Map(values) })
+    const [request] = server.requests
+    const sent = [request?.url, request?.headers.authorization, request?.headers['x-key']].join(' ')
+    const credentials = Buffer.from('user-4711:p@ss-4711').toString('base64')
+    expect(sent).toMatch(new RegExp(`4711|${credentials}`))
+    expect(redactSecrets(sent)).not.toMatch(new RegExp(`4711|${credentials}`))
   })
 })
 

@@ -92,6 +92,15 @@ describe('xml feed', () => {
     expect(pdf.products[0]?.offers[0]?.url).toBe('https://a.example/x.pdf')
   })
 
+  it.each([
+    ['20th', 19, 1],
+    ['21st', 20, 0],
+  ])('repeated gtins, only the %s is valid - at most 20 are tried', async (_case, invalidCount, count) => {
+    const invalid = `<g:gtin>${Array.from({ length: invalidCount - 1 }, () => '1').join(',')}</g:gtin><g:gtin>2</g:gtin>`
+    const text = rss(`<item>${invalid}${FIELDS}</item>`)
+    expect((await readFeedText(text)).products).toHaveLength(count)
+  })
+
   it.each(['gtin', 'link', 'price', 'sale_price', 'availability'])(
     'elements in %s - the item is rejected, because its value is ambiguous',
     async (name) => {

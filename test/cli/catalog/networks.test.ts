@@ -46,6 +46,12 @@ describe('catalog networks add and list', () => {
     )
   })
 
+  it('template with spaces around it - is stored without them', async () => {
+    const cli = createCatalogCli()
+    await cli.runJson('networks', 'add', 'a', '--template', ` ${AWIN}\n`)
+    expect(await cli.runJson('networks')).toMatchObject([{ linkTemplate: AWIN }])
+  })
+
   it('unknown placeholders - are kept, with a note', async () => {
     const cli = createCatalogCli()
     const template = 'https://a.example/{x}?u={url}&c={clickref}&c={clickref}'

@@ -3,6 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Environment } from '../../../src/config/config.ts'
+import { SERVER_NAME } from '../../../src/http/server.ts'
 import { startHarness } from '../../app/app-client.ts'
 import { makeFolder, runInProcess, startRemoteCatalog } from '../run-cli.ts'
 
@@ -15,6 +16,29 @@ async function checkProxy(settings: Environment): Promise<Finding[]> {
   expect(out).not.toContain('correct-horse')
   return (JSON.parse(out) as Finding[]).filter(({ subject }) => subject === 'proxy')
 }
+
+describe('listener check', () => {
+  it.each([
+    ['as Vitrine, ready', 200, SERVER_NAME, 0, /^Vitrine is running on 127\.0\.0\.1:\d+$/],
+    ['as Vitrine, with an error', 500, SERVER_NAME, 1, /in use/],
+    ['as another program', 200, 'nginx', 1, /in use/],
+  ])('port that responds %s - is known or taken', async (...row) => {
+    const [, status, name, expectedCode, message] = row
+    const server = createServer((_request, response) => response.writeHead(status, { server: name }).end())
+    server.listen(0, '127.0.0.1')
+    onTestFinished(() => void server.close())
+    await once(server, 'listening')
+    const { settings } = await startRemoteCatalog(makeFolder())
+    const VITRINE_PORT = String((server.address() as AddressInfo).port)
+    const { code, out } = await runInProcess(['check', '--json'], { ...settings, VITRINE_PORT })
+    expect(code).toBe(expectedCode)
+    const findings = JSON.parse(out) as Finding[]
+    expect(findings.find(({ subject }) => subject === 'listener')).toMatchObject({
+      isGood: expectedCode === 0,
+      message: expect.stringMatching(message),
+    })
+  })
+})
 
 describe('proxy check', () => {
   const PASSWORD = { VITRINE_ADMIN_PASSWORD: 'correct-horse' }
