@@ -115,6 +115,24 @@ describe('originals', () => {
     expect(app.host.requests).toHaveLength(2)
   })
 
+  test('a day old, unchanged, but replaced by another process during the request - the other version stays', async () => {
+    const app = await startPictureApp()
+    const address = app.host.serve('/lamp.jpg', sendVersion('"1"', jpeg))
+    await app.request(address)
+    app.host.serve('/lamp.jpg', (_received, response) => {
+      void replaceOriginal(app).then(() => response.writeHead(304).end())
+    })
+    app.harness.clock.advance(DAY_MS)
+    await app.request(address)
+    await vi.waitFor(async () => {
+      expect((await app.harness.context.metrics.render()).text).toMatch(/outcome="(?:busy|unchanged)"\} 1/)
+    })
+    const [name] = (await readdir(getFolder(app))).filter((file) => file.endsWith('.original'))
+    expect(await readFile(join(getFolder(app), name ?? ''), 'latin1')).toContain(
+      '"digest":"0123456789abcdef"',
+    )
+  })
+
   test('a day old, changed - the next visitor gets the new one', async () => {
     const app = await startPictureApp()
     const address = app.host.serve('/lamp.jpg', sendVersion('"1"', jpeg))

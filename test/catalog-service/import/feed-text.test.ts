@@ -31,6 +31,12 @@ describe('text of a feed', () => {
     expect(toFeedText('x'.repeat(100_000))).toBe(`${'x'.repeat(999)}…`)
   })
 
+  it('text after more than 16 kB of markup - is left out', () => {
+    const markup = '<b> </b>'.repeat(2 * 1024)
+    expect(toFeedText(`${markup.slice(1)}x`)).toBe('b> x')
+    expect(toFeedText(`${markup}x`)).toBe('')
+  })
+
   it('text hostile to regular expressions - is read in linear time', () => {
     const texts = [
       '<a '.repeat(50_000),
