@@ -4,6 +4,7 @@
  * fast tests once with all survivors together, then its failing files with each. A copy of the tree is changed, not the tree.
  */
 import { execFileSync, spawn } from 'node:child_process'
+import { rmSync } from 'node:fs'
 import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join, matchesGlob, relative } from 'node:path'
@@ -263,6 +264,11 @@ if (options.list) {
   for (const mutant of mutants) print(describe(mutant))
 } else {
   const folder = await copyTree(files)
+  for (const signal of ['SIGINT', 'SIGTERM'])
+    process.once(signal, () => {
+      rmSync(folder, { recursive: true, force: true })
+      process.exit(1)
+    })
   try {
     const { survivors, killed } = await runNearTests(folder, mutants, await readImporters(files))
     const surviving = options.whole && survivors.length > 0 ? await runWhole(folder, survivors) : survivors

@@ -127,7 +127,7 @@ describe('originals', () => {
     await vi.waitFor(async () => {
       expect((await app.harness.context.metrics.render()).text).toMatch(/outcome="(?:busy|unchanged)"\} 1/)
     })
-    const [name] = (await readdir(getFolder(app))).filter((file) => file.endsWith('.original'))
+    const name = (await readdir(getFolder(app))).find((file) => file.endsWith('.original'))
     expect(await readFile(join(getFolder(app), name ?? ''), 'latin1')).toContain(
       '"digest":"0123456789abcdef"',
     )

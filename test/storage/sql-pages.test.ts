@@ -106,6 +106,12 @@ const makeChecked = (checkedAtMs: number): Product[] =>
     makeProduct({ gtin: toGtin(index), offers: [makeParsedOffer({ oldPrice: '99.00', checkedAtMs })] }),
   )
 
+/** One more product than one read returns versions; one of them has this title. */
+const makeWithTitle = (changed: number, title: string): Product[] =>
+  Array.from({ length: 1_001 }, (_, index) =>
+    makeProduct({ gtin: toGtin(index), title: index === changed ? title : 'Lamp' }),
+  )
+
 describe('pages of walks', () => {
   test('any catalogs one after the other, with look-ups between - same result as one walk of the last catalog', async () => {
     let run = 0
@@ -217,15 +223,14 @@ describe('pages of walks', () => {
   test('page again, with one more version than one read returns - each product has one current version', async () => {
     const { copy, database, close } = await open('edge.db')
     onTestFinished(close)
-    const make = (changed: number, title: string): Product[] =>
-      Array.from({ length: 1_001 }, (_, index) =>
-        makeProduct({ gtin: toGtin(index), title: index === changed ? title : 'Lamp' }),
-      )
-    await walkAll(copy, make(-1, ''), 100)
+    await walkAll(copy, makeWithTitle(-1, ''), 100)
     const walk = await begin(copy, 200)
     // The last product of the first read has two versions, and the read ends between them.
     for (const title of ['first', 'second', 'third'])
-      await copy.applyPage(CHANNEL, makePage(walk, make(999, title), { nextCursor: null, asOfMs: 200 }))
+      await copy.applyPage(
+        CHANNEL,
+        makePage(walk, makeWithTitle(999, title), { nextCursor: null, asOfMs: 200 }),
+      )
     await copy.completeWalk(CHANNEL, walk, { nowMs: 200, isMalformed: false })
     const current = database.selectFrom('products').where('until_walk', 'is', null)
     expect(await current.select('gtin').execute()).toHaveLength(1_001)
