@@ -56,8 +56,15 @@ export async function recordFault(
 
 async function recordCase(fault: Fault, lane: Lane, setup: FaultSetup): Promise<readonly string[]> {
   const { time } = setup
-  const start = (): Promise<void> => time.settle(Promise.resolve(fault.start(lane)))
-  const end = (): Promise<void> => time.settle(Promise.resolve(fault.end(lane)))
+  // No time passes for the program until it has noticed, for example, that connections broke.
+  const start = async (): Promise<void> => {
+    await fault.start(lane)
+    await time.pass(0)
+  }
+  const end = async (): Promise<void> => {
+    await fault.end(lane)
+    await time.pass(0)
+  }
   const open = (): Promise<OpenLane> => time.settle(lane.open(setup.target))
   if (fault.isBeforeOpening === true) {
     await start()
