@@ -11,7 +11,9 @@ import { findFileId } from '../../../src/lib/paths.ts'
 import { createMetrics } from '../../../src/observability/metrics.ts'
 import { createLogger } from '../../../src/observability/logger.ts'
 import { createOffer, createProduct, importRows } from '../../catalog-service/harness.ts'
+import { createFakeClock } from '../../helpers/fake-clock.ts'
 import { makeParsedOffer, makeProduct, toGtin } from '../../helpers/products.ts'
+import { START_MS } from './virtual-time.ts'
 import { CHANNEL, makePage, makeQuery, walkAll } from '../../storage/conformance/subject.ts'
 
 /** The only file that knows how the stores are opened and which method stands for a lane. */
@@ -83,7 +85,8 @@ export const LANES: readonly Lane[] = [
       insertOrganization(transaction, {
         name: makeLongText(),
         dailyLimit: null,
-        createdAtMs: systemClock.nowMs(),
+        // Later than the first organization, which is the default.
+        createdAtMs: systemClock.nowMs() + 1,
       }),
     )
     return 'written'
@@ -99,7 +102,7 @@ export async function seedCatalog({
   address,
   folder,
 }: Pick<LaneTarget, 'address' | 'folder'>): Promise<Pick<LaneTarget, 'channelId' | 'organizationId'>> {
-  const store = await openCatalogStore({ database: address, clock: systemClock })
+  const store = await openCatalogStore({ database: address, clock: createFakeClock(START_MS) })
   const { channelId } = await importProducts(store, folder, 0)
   const caller = await store.findDefaultCaller()
   await store.close()
@@ -108,8 +111,8 @@ export async function seedCatalog({
 
 /** Fill the copy of one catalog, and close it. */
 export async function seedCopy({ address, catalog }: Pick<LaneTarget, 'address' | 'catalog'>): Promise<void> {
-  const store = await openSqlStore({ database: address, catalog, clock: systemClock })
-  const nowMs = systemClock.nowMs()
+  const store = await openSqlStore({ database: address, catalog, clock: createFakeClock(START_MS) })
+  const nowMs = START_MS
   await store.putChannelList(
     [{ id: CHANNEL, name: 'Shop', kind: 'website', url: 'https://shop.example' }],
     nowMs,

@@ -5,10 +5,10 @@ import timersPromises, { setImmediate as yieldToEventLoop } from 'node:timers/pr
 const QUIET_TURNS = 5
 
 /** File and network requests of this process that have not ended. */
-const ACTIVE_REQUEST = /^(?:FSReq|TCPConnect|GetAddrInfo|Write|Shutdown)/
+const ACTIVE_REQUEST = /^(?:FSReq|FileHandleCloseReq|Zlib|TCPConnect|GetAddrInfo|Write|Shutdown)/
 
 /** Virtual start time: the clock of the databases' rows. */
-const START_MS: number = Date.UTC(2026, 0, 15, 12)
+export const START_MS: number = Date.UTC(2026, 0, 15, 12)
 
 /** Wait in real time for another process or thread. */
 export const waitForOthers: (forMs: number) => Promise<void> = timersPromises.setTimeout
