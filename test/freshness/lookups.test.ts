@@ -2,7 +2,10 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import { SECOND_MS } from '../../src/clock.ts'
 import { StoreError } from '../../src/errors.ts'
 import { CHANNEL_ID, sendJson } from '../helpers/fake-catalog.ts'
+import { createLookups } from '../../src/freshness/lookups.ts'
 import { defer } from '../helpers/defer.ts'
+import { createFakeClock } from '../helpers/fake-clock.ts'
+import { NOON_MS } from '../helpers/harness.ts'
 import { toGtin } from '../helpers/products.ts'
 import {
   CALL_TIMEOUT_MS,
@@ -146,6 +149,30 @@ test('lease - outlives the longest call by the time in which its result is writt
   expect(await acquireAsOther()).toBe(true)
   blocked.release()
   expect(await visiting).toBe('from the catalog, miss')
+})
+
+test('stop - waits until the lease is released, because nothing may use the store after it', async () => {
+  const store = await openStore()
+  const release = defer<void>()
+  const lookups = createLookups({
+    store: { ...store, releaseLookupLease: () => release.promise },
+    isShared: true,
+    clock: createFakeClock(NOON_MS),
+    timeoutMs: CALL_TIMEOUT_MS,
+    isFresh: () => false,
+    onStoreFailure: () => {},
+  })
+  const entry = { product: null, asOfMs: NOON_MS }
+  await lookups.run({ channelId: CHANNEL_ID, gtin: GTIN }, () => Promise.resolve({ entry, bytes: 0 }))
+  const ends: string[] = []
+  const stopping = lookups.stop().then(() => ends.push('stopped'))
+  await lookups.waitForWrites()
+  // Time for a stop that waits for nothing else.
+  await store.ping()
+  ends.push('released')
+  release.resolve()
+  await stopping
+  expect(ends).toEqual(['released', 'stopped'])
 })
 
 test('store that fails - each process makes its own call', async () => {
