@@ -72,6 +72,17 @@ describe('catalog import', () => {
     expect(under.err.join('')).not.toContain('publisher')
   })
 
+  it('network whose channel was unassigned - prints that its offers are not shown, and how to assign it', async () => {
+    const under = createTestCommand()
+    await run(under, ROW)
+    const [, channel = ''] = / channel (\S+)$/.exec(under.out[0] ?? '') ?? []
+    const path = { VITRINE_CATALOG_DATABASE_URL: `sqlite:${join(under.folder, 'catalog.db')}` }
+    await runInProcess(['catalog', 'networks', 'unassign', 'Net', '--channel', channel], path)
+    await run(under, ROW)
+    expect(under.err.join('')).toContain('The channel has no network channel of "Net"')
+    expect(under.err.join('')).toContain(`vitrine catalog networks assign "Net" --channel ${channel}`)
+  })
+
   it('file without former offers - prints how many were removed', async () => {
     const under = createTestCommand()
     await run(under, `${ROW}\n${ROW.replace('"17"', '"24"')}\n`)
