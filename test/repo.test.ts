@@ -47,7 +47,7 @@ describe('repository', () => {
   })
 
   it('errors - each exported class has a name that ends in Error and its own code', () => {
-    const bases = new Set(['VitrineError', 'CatalogError', 'RequestError'])
+    const bases = new Set(['VitrineError', 'CatalogError', 'RequestError', 'StoreVersionError'])
     const concrete = Object.keys(errors).filter((name) => !bases.has(name))
     expect(concrete.length).toBeGreaterThan(15)
     expect(read('src/errors.ts').match(/static readonly code = /g)).toHaveLength(concrete.length)

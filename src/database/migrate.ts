@@ -152,7 +152,9 @@ async function applyPending<T>(
     const { place, removal } = await describeLocation()
     throw new StoreOlderError(
       `A build of Vitrine before 1.0.0 created ${place}, and this version cannot use it; nothing was changed`,
-      { remedy: `${removal}: Vitrine creates a new one, which the next walk or import fills.` },
+      {
+        remedy: `${removal}: Vitrine creates a new one. Walks fill a stored copy again; set up the keys, channels and feeds of a catalog again.`,
+      },
     )
   }
   if ([...applied].some((name) => !Object.hasOwn(migrations, name)))

@@ -13,7 +13,7 @@ import type { PicksView } from './picks.ts'
 /** Renders views to strings. All methods are pure and synchronous; the templates are compiled at the start. */
 export type Renderer = ReturnType<typeof createRenderer>
 
-/** Templates by name; they include each other as `@name`. The catalog service has separate ones. */
+/** Templates by name; they include each other as `@name`. */
 const PAGE_TEMPLATES = [
   'deals-atom',
   'demo-shop',

@@ -78,8 +78,8 @@ function restoreFile(lane: Lane): void {
   renameSync(`${file}.kept`, file)
 }
 
-const NEWER = `insert into kysely_migration (name, timestamp) values ('9999-newer', '')`
-const NOT_NEWER = `delete from kysely_migration where name = '9999-newer'`
+const NEWER = `insert into kysely_migration (name, timestamp) values ('newer-9999-tables', '')`
+const NOT_NEWER = `delete from kysely_migration where name = 'newer-9999-tables'`
 
 const FAULTS: readonly Fault[] = [
   {

@@ -17,22 +17,13 @@ describe('loading of templates', () => {
   const names = readdirSync(VIEWS_FOLDER, { recursive: true, encoding: 'utf8' }).filter((name) =>
     name.endsWith('.eta'),
   )
-  const widgetTemplates = names.filter((name) => !name.includes('catalog'))
 
-  test.each(widgetTemplates)('%s is missing or broken - fails with its name', (name) => {
+  test.each(names)('%s is missing or broken - fails with its name', (name) => {
     const folder = copyViews()
     const message = `The template ${join(folder, name)} is missing or broken. Install this server again.`
     writeFileSync(join(folder, name), '<% if ( %>')
     expect(() => createRenderer(folder)).toThrow(message)
     rmSync(join(folder, name))
     expect(() => createRenderer(folder)).toThrow(message)
-  })
-
-  test('templates of the catalog service - are not read', () => {
-    const folder = copyViews()
-    const others = names.filter((name) => name.includes('catalog'))
-    expect(others).toHaveLength(3)
-    for (const name of others) writeFileSync(join(folder, name), '<% if ( %>')
-    expect(() => createRenderer(folder)).not.toThrow()
   })
 })

@@ -71,9 +71,9 @@ function passStatements(): void {
 
 const run = async (text: string): Promise<void> => void (await current.admin.query(text))
 const toNewer = (lane: Lane): Promise<void> =>
-  run(`insert into ${toSchema(lane)}.kysely_migration (name, timestamp) values ('9999-newer', '')`)
+  run(`insert into ${toSchema(lane)}.kysely_migration (name, timestamp) values ('newer-9999-tables', '')`)
 const toKnown = (lane: Lane): Promise<void> =>
-  run(`delete from ${toSchema(lane)}.kysely_migration where name = '9999-newer'`)
+  run(`delete from ${toSchema(lane)}.kysely_migration where name = 'newer-9999-tables'`)
 
 const CONNECTION_FAULTS: readonly Fault[] = [
   {
