@@ -63,18 +63,37 @@ export async function planDealQuery(
   let lowestCount = wordFilter?.count ?? Infinity
   for (const { column, isIndexed, toCondition } of listColumnFilters(query)) {
     if (!isIndexed) continue
-    // Count deals of all versions: the index does not contain the walk, and a rough count is enough.
-    const count = await countUpToBound(
-      database,
-      sql`(select id from deals where copy_id = ${copy.id} and ${createEvidenceCondition(query.evidence)}
-        and currency = ${query.currency} and ${toCondition(sql.ref(column))} and ${createDeadlineCondition(database)})`,
-    )
+    const count = await countMatches(database, copy, { query, condition: toCondition(sql.ref(column)) })
     if (count >= lowestCount) continue
     rareFilter = column
     lowestCount = count
   }
   if (lowestCount === 0) return null
   return { query, wordFilter, rareFilter: lowestCount <= RARE_DEALS ? rareFilter : null }
+}
+
+/** Return whether few deals have the discount of a grid that has no other rare filter. */
+export async function isDiscountRare(
+  database: Kysely<CopyTables>,
+  copy: CopyView,
+  query: DealQuery,
+): Promise<boolean> {
+  if (query.minDiscountPercent <= 1) return false
+  const condition: Condition = sql`ratio_key <= ${toLargestRatioKey(query.minDiscountPercent)}`
+  return (await countMatches(database, copy, { query, condition })) <= RARE_DEALS
+}
+
+/** Count deals of all versions up to a bound: no index contains the walk, and a rough count is enough. */
+function countMatches(
+  database: Kysely<CopyTables>,
+  copy: CopyView,
+  { query, condition }: Readonly<{ query: DealQuery; condition: Condition }>,
+): Promise<number> {
+  return countUpToBound(
+    database,
+    sql`(select id from deals where copy_id = ${copy.id} and ${createEvidenceCondition(query.evidence)}
+      and currency = ${query.currency} and ${condition} and ${createDeadlineCondition(database)})`,
+  )
 }
 
 function listColumnFilters(query: Omit<DealQuery, 'channelId'>): readonly ColumnFilter[] {

@@ -9,6 +9,7 @@ import {
   createDeadlineCondition,
   createFilterCondition,
   createVisibilityCondition,
+  isDiscountRare,
   planDealQuery,
 } from './sql-deal-filters.ts'
 import { type RowTimes, selectPageTime, toAsOfMs } from './sql-lookups.ts'
@@ -61,9 +62,7 @@ async function findIds(
   ): Promise<readonly number[]> => {
     const { rows } = await sql<{ id: number }>`select deals.id from ${source} as deals
       where ${condition} and ${createFilterCondition(database, copy, plan)}
-      order by ${toOrderBy(query.sort, shouldSort)} limit ${query.limit} offset ${query.offset}`.execute(
-      database,
-    )
+      order by ${toOrderBy(query, shouldSort)} limit ${query.limit} offset ${query.offset}`.execute(database)
     return rows.map(({ id }) => id)
   }
   const isVisible = createVisibilityCondition(database, copy, query)
@@ -73,7 +72,7 @@ async function findIds(
     return findPage(DEALS, sql`${createDeadlineCondition(database)} and ${isVisible}`)
   if (rareFilter === null && query.offset + query.limit <= WINDOW_CARDS) {
     const window = sql`(select ${WINDOW_COLUMNS} from deals where ${isVisible}
-      order by ${toOrderBy(query.sort)} limit ${WINDOW_DEALS})`
+      order by ${toOrderBy(query)} limit ${WINDOW_DEALS})`
     const ids = await findPage(window, sql`1 = 1`)
     // When the page is not full, there can be more deals after the window.
     if (ids.length === query.limit) return ids
@@ -84,17 +83,34 @@ async function findIds(
   return findPage(
     DEALS,
     sql`${createDeadlineCondition(database)} and ${isVisibleMatch}`,
-    !isPostgres(database),
+    await mustSort(database, copy, plan),
   )
 }
 
-/** `shouldSort` keeps SQLite from reading the deals in the order of an index. */
-function toOrderBy(sort: DealSort, shouldSort = false): RawBuilder<unknown> {
-  const terms = ORDERS[sort].map((column) => {
-    const key = sql.ref(`deals.${column}`)
-    return sql`${shouldSort ? sql`+${key}` : key} ${sql.raw(DESCENDING.has(column) ? 'desc' : 'asc')}`
-  })
-  return sql.join(terms)
+/**
+ * Return whether all matches must be sorted. PostgreSQL's statistics know no relation between columns: it would expect many
+ * matches of a filter that is rare among observed deals only, and read all of these in order.
+ */
+async function mustSort(
+  database: Kysely<CopyTables>,
+  copy: CopyView,
+  { query, rareFilter }: DealPlan,
+): Promise<boolean> {
+  if (rareFilter !== null) return rareFilter !== getOrder(query)[0]
+  return !isPostgres(database) || isDiscountRare(database, copy, query)
+}
+
+/** An observed deal has its fall as its discount, so both orders are the same, and one index has them. */
+function getOrder({ sort, evidence }: DealQuery): readonly (keyof DealsTable)[] {
+  return ORDERS[sort === 'drop' && evidence === 'observed' ? 'discount' : sort]
+}
+
+/** `shouldSort` keeps the engine from reading the deals in the order of an index, because none has the first term. */
+function toOrderBy(query: DealQuery, shouldSort = false): RawBuilder<unknown> {
+  const terms = getOrder(query).map(
+    (column) => sql`${sql.ref(`deals.${column}`)} ${sql.raw(DESCENDING.has(column) ? 'desc' : 'asc')}`,
+  )
+  return sql.join(shouldSort ? [sql`+deals.copy_id`, ...terms] : terms)
 }
 
 type DealRow = Parameters<typeof parseDealRow>[0] &
