@@ -137,7 +137,7 @@ export function createVisibilityCondition(
   canUseIndex = true,
 ): Condition {
   const indexGuard = canUseIndex ? sql`` : sql`+`
-  return sql`${indexGuard}deals.copy_id = ${copy.id} and ${indexGuard}${createEvidenceCondition(evidence)}
+  return sql`${indexGuard}deals.copy_id = ${copy.id} and ${createEvidenceCondition(evidence)}
     and ${indexGuard}deals.currency = ${currency}
     and ${createVersionCondition(copy.currentWalk)} and ${createRunningCondition(database, copy)}`
 }

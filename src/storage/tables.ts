@@ -171,7 +171,7 @@ function listIndexes(dialect: Dialect): readonly string[] {
     products_ended: 'products (copy_id, until_walk) where until_walk is not null',
     // Visitors request pictures by their names (ADR 0029).
     products_by_picture: "products (picture_hash) where images <> '[]'",
-    deals_of_product: 'deals (product_id)',
+    deals_of_product: 'deals (product_id, is_observed)',
     deals_ending: 'deals (product_id, sale_ends_ms) where sale_ends_ms is not null',
     ...listDealIndexes(dialect),
     lapsed_deals_by_time: 'lapsed_deals (copy_id, lapsed_at_ms)',

@@ -65,3 +65,10 @@ test.each<[string, Partial<DealQuery>]>([
     'SEARCH deals USING INTEGER PRIMARY KEY (rowid=?)',
   ])
 })
+
+test('rare word - deals are found by their products, without rows of the other evidence', async () => {
+  expect(await readPlans({ searchText: 'lumen' })).toEqual([
+    'SEARCH deals USING INDEX deals_of_product (product_id=? AND is_observed=?)',
+    'SEARCH deals USING INTEGER PRIMARY KEY (rowid=?)',
+  ])
+})
