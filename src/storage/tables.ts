@@ -77,9 +77,10 @@ function listCopyTables({ id, text, keyed, updated }: Dialect): readonly string[
       as_of_ms bigint not null, unique (copy_id, gtin, from_walk))${updated}`,
     `create table if not exists absences (
       copy_id bigint not null, gtin ${text} not null, as_of_ms bigint not null, primary key (copy_id, gtin))`,
+    // `smallint` keeps the entries of PostgreSQL's index by saving as short as without the column.
     `create table if not exists deals (
       id ${id}, product_id bigint not null, copy_id bigint not null, gtin ${text} not null,
-      is_observed integer not null, from_walk integer not null, until_walk integer, offer_index integer not null,
+      is_observed smallint not null, from_walk integer not null, until_walk integer, offer_index integer not null,
       offer text not null, offer_key text not null, currency ${text} not null, merchant_key ${text} not null,
       brand_key ${text} not null, network_key ${text} not null, search_text text not null,
       is_in_stock integer not null, is_best integer not null, is_best_in_stock integer not null,
