@@ -1,7 +1,7 @@
 import { MINUTE_MS, SECOND_MS } from '../clock.ts'
 import { CatalogCallBlockedError, CatalogKeyRefusedError, CatalogRateLimitedError } from '../errors.ts'
 import { createPause } from '../lib/backoff.ts'
-import { createSemaphore } from '../lib/semaphore.ts'
+import { createSemaphore } from '../lib/concurrency.ts'
 import { type BreakerState, createCircuitBreaker } from './circuit-breaker.ts'
 import type { CallPurpose } from './quota.ts'
 import {

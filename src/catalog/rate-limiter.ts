@@ -1,6 +1,6 @@
 import { type Clock, HOUR_MS, SECOND_MS, isWithin, computeNextMidnightUtcMs } from '../clock.ts'
 import { CatalogCallBlockedError, type CatalogRateLimitedError } from '../errors.ts'
-import { createBatcher } from '../lib/batcher.ts'
+import { createBatcher } from '../lib/concurrency.ts'
 import {
   type CallPurpose,
   type DailyLimit,

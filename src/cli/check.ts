@@ -7,17 +7,20 @@ import { StoreError } from '../errors.ts'
 import { pluralize } from '../lib/plural.ts'
 import type { ExplainedSubRules } from '../offers/sub-ids.ts'
 import type { LockTimeouts } from '../storage/copy-database.ts'
-import { describeStoreFailure } from '../storage/store-failures.ts'
 import { openSqlStore } from '../storage/sql-store.ts'
+import { describeStoreFailure } from '../storage/store-failures.ts'
+import { checkMailNetworks, checkSubIds, openSubRules } from './checks/affiliate-networks.ts'
 import { checkClocks, checkEmbeddedCatalog, checkQuota } from './checks/catalog.ts'
+import {
+  checkListener,
+  checkProxy,
+  checkCertificates,
+  checkProxies,
+  checkPictures,
+  checkWebhook,
+} from './checks/network.ts'
 import { type Finding, CheckReport, findCodeRemedy } from './checks/report.ts'
-import { checkListener, checkProxy } from './checks/listener.ts'
-import { checkMailNetworks } from './checks/mail-networks.ts'
-import { checkCertificates, checkProxies } from './checks/outgoing.ts'
-import { checkPictures } from './checks/pictures.ts'
 import { checkChannels, checkStoredCopy } from './checks/stored-copy.ts'
-import { checkWebhook } from './checks/webhook.ts'
-import { checkSubIds, openSubRules } from './checks/sub-ids.ts'
 import { type CommandContext, type ExitCode, print } from './command.ts'
 import { createCommandClient, openCatalog } from './open-catalog.ts'
 

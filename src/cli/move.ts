@@ -29,7 +29,7 @@ import { pluralize } from '../lib/plural.ts'
 import { openCopyDatabase } from '../storage/copy-database.ts'
 import { COPY_MIGRATIONS } from '../storage/tables.ts'
 import { MOVED_COPY_TABLES } from '../storage/moved-tables.ts'
-import { isVitrineRunningAt } from './checks/listener.ts'
+import { isVitrineRunningAt } from './checks/network.ts'
 import { type CommandContext, print } from './command.ts'
 import { toLocalUrl } from './open-catalog.ts'
 

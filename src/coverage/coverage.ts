@@ -1,6 +1,6 @@
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import { type Clock, SECOND_MS } from '../clock.ts'
-import { createSerialQueue } from '../lib/serial-queue.ts'
+import { createSerialQueue } from '../lib/concurrency.ts'
 import type { Logger } from '../observability/logger.ts'
 import type { Metrics } from '../observability/metrics.ts'
 import { toDay } from '../offers/price-history.ts'

@@ -6,7 +6,7 @@ import { type FreshnessConfig, isServed } from '../config/config.ts'
 import type { ChannelList, CopyStore } from '../storage/store.ts'
 import { UnavailableError, UnknownChannelError } from '../errors.ts'
 import { tryWithTimeout } from '../lib/with-timeout.ts'
-import { createSingleFlight } from '../lib/single-flight.ts'
+import { createSingleFlight } from '../lib/concurrency.ts'
 import { classifyAge, listVisibleChannels } from './age.ts'
 import type { NegativeCache } from './negative-cache.ts'
 

@@ -1,7 +1,7 @@
 import { type Clock, SECOND_MS, isWithin } from '../clock.ts'
 import type { FreshnessConfig } from '../config/config.ts'
 import type { LruCache } from '../lib/lru-cache.ts'
-import { createSingleFlight } from '../lib/single-flight.ts'
+import { createSingleFlight } from '../lib/concurrency.ts'
 import { tryReadBeforeDeadline } from '../lib/with-timeout.ts'
 import type { PriceSeries } from '../offers/price-history.ts'
 import type { CopyStore } from '../storage/store.ts'

@@ -7,7 +7,7 @@ import type { Config, FreshnessConfig } from '../config/config.ts'
 import { CatalogInvalidError, CatalogStatusError, UnavailableError } from '../errors.ts'
 import { computeRemainingWaitMs, tryReadBeforeDeadline, tryWithTimeout } from '../lib/with-timeout.ts'
 import type { LruCache } from '../lib/lru-cache.ts'
-import { createSingleFlight } from '../lib/single-flight.ts'
+import { createSingleFlight } from '../lib/concurrency.ts'
 import { isCheckDigitValid } from '../offers/gtin.ts'
 import type { CopyEntry, CopyState, CopyStore } from '../storage/store.ts'
 import {

@@ -1,9 +1,10 @@
 import { once } from 'node:events'
+import { readlinkSync } from 'node:fs'
+import { setPriority } from 'node:os'
 import { type MessagePort, type ResourceLimits, Worker, parentPort, workerData } from 'node:worker_threads'
 import { type Clock, systemClock } from '../clock.ts'
 import * as errors from '../errors.ts'
 import { toBuiltPath } from './paths.ts'
-import { lowerThreadPriority } from './thread-priority.ts'
 
 type ThreadOptions = Readonly<{
   /** Structured clone for the thread. It may carry secrets: do not log or store it. */
@@ -157,4 +158,18 @@ const PROTOTYPES = new Map<unknown, object>(
 function restoreClass<T>(error: T): T {
   const prototype = error instanceof Error && 'code' in error ? PROTOTYPES.get(error.code) : undefined
   return prototype === undefined ? error : (Object.setPrototypeOf(error, prototype) as T)
+}
+
+/** Nice value below the threads that serve requests. */
+const NICENESS = 10
+
+/** Lower the priority of this thread, so that requests come before a walk. Only Linux has a nice value for each thread. */
+export function lowerThreadPriority(): void {
+  if (process.platform !== 'linux') return
+  try {
+    const threadId = Number(readlinkSync('/proc/thread-self').split('/').at(-1))
+    if (threadId !== process.pid && threadId > 0) setPriority(threadId, NICENESS)
+  } catch {
+    // Without /proc or the permission, the thread keeps its priority.
+  }
 }

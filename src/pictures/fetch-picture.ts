@@ -1,13 +1,12 @@
 import type { Dispatcher } from 'undici'
 import { type Clock, SECOND_MS } from '../clock.ts'
+import type { Proxies } from '../config/secrets.ts'
 import { PictureError } from '../errors.ts'
-import { createPublicLookup } from '../lib/public-hosts.ts'
+import { createPublicLookup, type NameResolver, isPublicHost, systemResolver } from '../lib/public-hosts.ts'
 import { parseUrl } from '../lib/urls.ts'
 import { failAfter } from '../lib/with-timeout.ts'
 import { findConnectionCode, isServerTimeout } from '../outgoing/connection-failures.ts'
 import { createDispatcher } from '../outgoing/dispatcher.ts'
-import { type PictureNetwork, isFetchableAddress } from './picture-network.ts'
-import type { Proxies } from '../config/secrets.ts'
 
 /** Redirects followed; each target is checked like the address itself. */
 const MAX_REDIRECTS = 3
@@ -174,4 +173,30 @@ function toPictureError(error: unknown): PictureError {
   return new PictureError(isServerTimeout(findConnectionCode(error)) ? 'timeout' : 'unreachable', {
     cause: error,
   })
+}
+
+/** How pictures are reached. Tests replace it. */
+export type PictureNetwork = NameResolver &
+  Readonly<{
+    /** The only port that is called: pictures must not make this server probe others. */
+    port: number
+    /** Trusted certificate authorities in PEM; `undefined`: those of Node. */
+    certificateAuthorities: string | undefined
+  }>
+
+const HTTPS_PORT = 443
+
+export const publicNetwork: PictureNetwork = {
+  ...systemResolver,
+  port: HTTPS_PORT,
+  certificateAuthorities: undefined,
+}
+
+/** `true` for an `https:` address on the port of the network, with a public host. Its name is checked again when it is resolved. */
+function isFetchableAddress(url: URL, network: Pick<PictureNetwork, 'port'>): boolean {
+  const { protocol, username, password, hostname, port } = url
+  const isExpectedPort = Number(port || HTTPS_PORT) === network.port
+  return (
+    protocol === 'https:' && username === '' && password === '' && isExpectedPort && isPublicHost(hostname)
+  )
 }

@@ -14,17 +14,16 @@ import { LRUCache } from 'lru-cache'
 import { type Clock, DAY_MS, MINUTE_MS, SECOND_MS, isWithin } from '../clock.ts'
 import { PictureError, UnavailableError } from '../errors.ts'
 import { createFairQueue } from '../lib/fair-queue.ts'
-import { createSingleFlight } from '../lib/single-flight.ts'
-import { describeConnectionFailure, findConnectionCode } from '../outgoing/connection-failures.ts'
+import { createSingleFlight } from '../lib/concurrency.ts'
 import { parseUrl } from '../lib/urls.ts'
 import { failAfter } from '../lib/with-timeout.ts'
 import { LogRateLimiter } from '../observability/log-rate-limiter.ts'
 import type { Logger } from '../observability/logger.ts'
 import { toPictureHash } from '../offers/pictures.ts'
+import { describeConnectionFailure, findConnectionCode } from '../outgoing/connection-failures.ts'
 import type { CopyStore } from '../storage/store.ts'
-import type { ConversionRequest, PictureConverter } from './convert-picture.ts'
+import { type ConversionRequest, type PictureConverter, toMediaType, STAND_IN } from './convert-picture.ts'
 import { FETCH_TIMEOUT_MS, type FetchedPicture, type PictureFetcher } from './fetch-picture.ts'
-import { toMediaType } from './formats.ts'
 import {
   type Original,
   parseOriginal,
@@ -33,12 +32,10 @@ import {
   toEtag,
   toOriginalName,
   toVersion,
-} from './originals.ts'
-import type { PictureFiles } from './picture-files.ts'
-import { type PictureHosts, createPictureHosts, toHost } from './picture-hosts.ts'
+  type PictureFiles,
+} from './picture-files.ts'
+import { type PictureHosts, createPictureHosts, toHost, RememberedFailures } from './picture-hosts.ts'
 import type { PictureResponse, PictureStream } from './picture-response.ts'
-import { RememberedFailures } from './remembered-failures.ts'
-import { STAND_IN } from './stand-in.ts'
 
 /** An older original is revalidated. */
 const ORIGINAL_FRESH_MS: number = DAY_MS

@@ -18,7 +18,7 @@ import {
 import { type BodySource, openBody } from '../http/render-queue.ts'
 import { chooseEncoding, listHeaders, toHeaderText, toUtf8ByteString } from '../http/response.ts'
 import type { Visitor } from '../lib/fair-queue.ts'
-import { createSingleFlight } from '../lib/single-flight.ts'
+import { createSingleFlight } from '../lib/concurrency.ts'
 import { toSubTemplate } from '../lib/sub-template.ts'
 import { type WidgetAddress, type WidgetKind, hasEncodedOptionName } from '../widgets/address.ts'
 import type { Surface } from '../widgets/options.ts'

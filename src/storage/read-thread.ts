@@ -1,7 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { runWithDeadline } from '../database/read-deadline.ts'
-import { serializeError } from '../lib/thread.ts'
-import { lowerThreadPriority } from '../lib/thread-priority.ts'
+import { serializeError, lowerThreadPriority } from '../lib/thread.ts'
 import { openReader } from './copy-database.ts'
 import {
   type ReadRequest,

@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 import { type Clock, MINUTE_MS, isWithin } from '../clock.ts'
-import { createBatcher } from '../lib/batcher.ts'
+import { createBatcher } from '../lib/concurrency.ts'
 import { toLeaseTime } from '../database/lease-time.ts'
 import { createOverCondition, toLeaseEnd } from '../database/leases.ts'
 import type { CopyTables } from './schema.ts'

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { createBatcher } from '../../src/lib/batcher.ts'
+import { createBatcher } from '../../src/lib/concurrency.ts'
 import { defer } from '../helpers/defer.ts'
 
 /** A batcher of words that records its batches and doubles each word. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createSerialQueue } from '../../src/lib/serial-queue.ts'
+import { createSerialQueue } from '../../src/lib/concurrency.ts'
 
 test('tasks - run one at a time, in order of arrival', async () => {
   const queue = createSerialQueue()

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createSingleFlight } from '../../src/lib/single-flight.ts'
+import { createSingleFlight } from '../../src/lib/concurrency.ts'
 
 describe('single flight', () => {
   test('concurrent calls with one key - one call, one result', async () => {

@@ -2,11 +2,14 @@ import * as fc from 'fast-check'
 import sharp from 'sharp'
 import { describe, expect, test, vi } from 'vitest'
 import { PictureError } from '../../src/errors.ts'
-import { createPictureChecker, openPictureConverter } from '../../src/pictures/convert-picture.ts'
-import type { ServedFormat } from '../../src/pictures/formats.ts'
-import { countDeclaredPixels } from '../../src/pictures/measure-picture.ts'
-import { removeMetadata } from '../../src/pictures/png-chunks.ts'
 import { PICTURE_WIDTHS, type PictureWidth } from '../../src/offers/pictures.ts'
+import {
+  createPictureChecker,
+  openPictureConverter,
+  type ServedFormat,
+  countDeclaredPixels,
+  removeMetadata,
+} from '../../src/pictures/convert-picture.ts'
 import { createFakeClock } from '../helpers/fake-clock.ts'
 import { toRunCount } from '../helpers/property-runs.ts'
 import { makeAvifSize, makeChunk, makePicture, makePng, withAvifSize } from './picture-bytes.ts'

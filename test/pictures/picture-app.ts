@@ -1,6 +1,5 @@
 import { toPictureHash } from '../../src/offers/pictures.ts'
-import { createPictureChecker } from '../../src/pictures/convert-picture.ts'
-import { STAND_IN } from '../../src/pictures/stand-in.ts'
+import { createPictureChecker, STAND_IN } from '../../src/pictures/convert-picture.ts'
 import { type TestResponse, fetchPath } from '../app/app-client.ts'
 import { addCleanup } from '../helpers/cleanup.ts'
 import { type Harness, type HarnessOptions, createHarness } from '../helpers/harness.ts'

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type Server, createServer } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
-import type { PictureNetwork } from '../../src/pictures/picture-network.ts'
+import type { PictureNetwork } from '../../src/pictures/fetch-picture.ts'
 import { makeCertificate } from '../helpers/certificate.ts'
 
 /** The names of the host. Each resolves to `PUBLIC_ADDRESS`, unless a test changes it. */

@@ -3,7 +3,7 @@ import { type DatabaseAddress, serializeDatabaseAddress } from '../../config/dat
 import { type SerializedProxies, serializeProxies } from '../../config/proxies.ts'
 import { FeedThreadError } from '../../errors.ts'
 import { describeInternalError } from '../../lib/internal-error.ts'
-import { type SerialQueue, createSerialQueue } from '../../lib/serial-queue.ts'
+import { type SerialQueue, createSerialQueue } from '../../lib/concurrency.ts'
 import { runInThread } from '../../lib/thread.ts'
 import type { FeedSecrets } from './feed-address.ts'
 import { type FeedRun, getFeedsFolder } from './run-feed.ts'

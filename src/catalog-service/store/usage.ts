@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache'
 import { type Clock, MINUTE_MS, isWithin } from '../../clock.ts'
 import { retryConflicts } from '../../database/transaction.ts'
 import { StoreError } from '../../errors.ts'
-import { createBatcher } from '../../lib/batcher.ts'
+import { createBatcher } from '../../lib/concurrency.ts'
 import type { CatalogDatabase, CatalogStore, Organization } from './catalog-store.ts'
 
 const DAY_CHARACTERS = 10

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { checkCertificates } from '../../../src/cli/checks/outgoing.ts'
+import { checkCertificates } from '../../../src/cli/checks/network.ts'
 import { CheckReport } from '../../../src/cli/checks/report.ts'
 import { parseConfig } from '../../../src/config/config.ts'
 import { makeCertificate } from '../../helpers/certificate.ts'
