@@ -110,7 +110,7 @@ function listOtherTables({ text, keyed, updated }: Dialect): readonly string[] {
       limited_at_ms bigint not null, learned_calls integer)`,
     `create table if not exists quota_days (
       catalog ${text} not null, day integer not null, walk integer not null, refresh integer not null,
-      lookup integer not null, reserved integer not null default 0, primary key (catalog, day))`,
+      lookup integer not null, primary key (catalog, day))`,
     `create table if not exists quota_minutes (
       catalog ${text} not null, minute integer not null, lookups integer not null,
       primary key (catalog, minute))`,
