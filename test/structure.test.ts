@@ -22,6 +22,7 @@ const LAYERS = [
   ['widgets'],
   ['http'],
   ['caches.ts', 'context.ts', 'server-status.ts'],
+  ['explain'],
   ['studio'],
   ['routes'],
   ['app.ts'],

@@ -2,7 +2,7 @@ import type { Context } from '../context.ts'
 import type { DealCounts, DealQuery, ObservedDayCounts } from '../storage/store.ts'
 import { EVIDENCE_EXPLANATION } from '../widgets/hidden-reasons.ts'
 import { formatDealCount } from './fields.ts'
-import { NOT_RECORDED, describeObservedDays } from './observed-prices.ts'
+import { NOT_RECORDED, describeObservedDays } from '../explain/observed-prices.ts'
 
 /** Deals of a grid by evidence, and the observed days of its channel; `null` when no history is kept. */
 export type EvidenceData = Readonly<{

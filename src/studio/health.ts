@@ -1,5 +1,5 @@
 import type { Channel } from '../catalog/contract.ts'
-import { DAY_MS, HOUR_MS, MINUTE_MS, isFuture } from '../clock.ts'
+import { isFuture } from '../clock.ts'
 import type { Context } from '../context.ts'
 import { readServerState } from '../server-status.ts'
 import { pluralize } from '../lib/plural.ts'
@@ -7,8 +7,15 @@ import type { DeliveryState } from '../storage/events.ts'
 import type { CopyState } from '../storage/store.ts'
 import { HOLD_REMEDY, describeHold, describeRetry, describeWalkFailure } from '../sync/held-walk.ts'
 import { describeDrops } from '../widgets/hidden-reasons.ts'
-import { describeObservedDays } from './observed-prices.ts'
-import { TIME_UNKNOWN, formatCount, formatSince, formatTime, formatPastTime } from '../widgets/format.ts'
+import { describeObservedDays } from '../explain/observed-prices.ts'
+import {
+  TIME_UNKNOWN,
+  formatAge,
+  formatCount,
+  formatSince,
+  formatTime,
+  formatPastTime,
+} from '../widgets/format.ts'
 
 /** Each channel of the table costs one read of the stored copy. */
 const MAX_CHANNELS = 50
@@ -183,14 +190,4 @@ function describeWalk(state: CopyState, nowMs: number): string {
   return isFuture(state.completedAtMs, nowMs)
     ? 'complete'
     : `complete, ${formatTime(state.completedAtMs, 'en')}`
-}
-
-/** Format an age in its two largest units: `3 h 20 min`. */
-export function formatAge(ageMs: number): string {
-  const days = Math.floor(ageMs / DAY_MS)
-  const hours = Math.floor((ageMs % DAY_MS) / HOUR_MS)
-  const minutes = Math.floor((ageMs % HOUR_MS) / MINUTE_MS)
-  if (days > 0) return `${days} d ${hours} h`
-  if (hours > 0) return `${hours} h ${minutes} min`
-  return minutes > 0 ? `${minutes} min` : 'less than a minute'
 }

@@ -4,16 +4,16 @@ import { normalizeGtin } from '../offers/gtin.ts'
 import { PICKS_COUNT } from '../widgets/address.ts'
 import { expandShops } from '../widgets/offer-selection.ts'
 import { type BoxOptions, type PicksOptions, parseBoxOptions, parsePicksOptions } from '../widgets/options.ts'
-import { type BoxInputs, type CatalogLookupResult, readProductInputs } from './box-inputs.ts'
+import { type BoxInputs, type CatalogLookupResult, readProductInputs } from '../explain/inputs.ts'
 import type { BoxProducts } from './box-products.ts'
-import type { ExplainRules } from './explain-offers.ts'
+import type { ExplainRules } from '../explain/offers.ts'
 import {
   type BoxProductInputs,
   type ExplanationView,
   explainBoxProducts,
   explainPicks,
-} from './explain-products.ts'
-import { type ObservedPricesData, readObservedPrices } from './observed-prices.ts'
+} from '../explain/widgets.ts'
+import { type ObservedPricesData, readObservedPrices } from '../explain/observed-prices.ts'
 import { listLabels } from './picks-list.ts'
 import { type StudioSelection, withListOptions } from './selection.ts'
 import { type WidgetStatus, readWidgetStatus } from './widget-status.ts'

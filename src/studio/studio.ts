@@ -23,7 +23,7 @@ import { formatDealCount, listFields, toDealsPanel } from './fields.ts'
 import { toFeedsView } from './feeds.ts'
 import { toHealthView } from './health.ts'
 import { toBoxListView, toPicksView } from './list-views.ts'
-import { toObservedPricesView } from './observed-prices.ts'
+import { toObservedPricesView } from '../explain/observed-prices.ts'
 import { describeNeed, listLabels } from './picks-list.ts'
 import { type StudioWidgetView, toStudioWidget } from './widget.ts'
 

@@ -1,4 +1,4 @@
-import type { ExplanationView } from './explain-products.ts'
+import type { ExplanationView } from '../explain/widgets.ts'
 import type { FieldView } from './fields.ts'
 import type { StudioView } from './studio.ts'
 import type { StudioWidgetView } from './widget.ts'

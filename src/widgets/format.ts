@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { DAY_MS, isFuture } from '../clock.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS, isFuture } from '../clock.ts'
 
 /** Cached formatters: creating one takes 17 µs, using it 0.3 µs. */
 const MAX_FORMATTERS = 500
@@ -167,4 +167,14 @@ export function formatSince(timeMs: number, nowMs: number): string {
 
 export function formatWalkTime(completedAtMs: number, nowMs: number): string {
   return `walked${isFuture(completedAtMs, nowMs) ? ',' : ''} ${formatPastTime(completedAtMs, nowMs)}`
+}
+
+/** Format an age in its two largest units: `3 h 20 min`. */
+export function formatAge(ageMs: number): string {
+  const days = Math.floor(ageMs / DAY_MS)
+  const hours = Math.floor((ageMs % DAY_MS) / HOUR_MS)
+  const minutes = Math.floor((ageMs % HOUR_MS) / MINUTE_MS)
+  if (days > 0) return `${days} d ${hours} h`
+  if (hours > 0) return `${hours} h ${minutes} min`
+  return minutes > 0 ? `${minutes} min` : 'less than a minute'
 }

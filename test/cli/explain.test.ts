@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { WireProduct } from '../../src/catalog/contract.ts'
-import type { ExplanationView } from '../../src/studio/explain-products.ts'
+import type { ExplanationView } from '../../src/explain/widgets.ts'
 import {
   CHANNEL_ID,
   FAKE_KEY,

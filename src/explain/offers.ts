@@ -9,7 +9,7 @@ import { formatPastTime, formatPrice, formatTime } from '../widgets/format.ts'
 import { formatFilter } from '../widgets/hidden-reasons.ts'
 import { type ClassifiedOffer, classifyOffers, countListed } from '../widgets/offer-selection.ts'
 import type { BoxOptions, OptionDefaults, PicksOptions } from '../widgets/options.ts'
-import type { BoxInputs } from './box-inputs.ts'
+import type { BoxInputs } from './inputs.ts'
 import type { ObservedPricesData } from './observed-prices.ts'
 
 export type ExplainRules = Readonly<{

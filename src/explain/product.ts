@@ -14,6 +14,7 @@ import {
   formatSince,
   formatTime,
   formatWalkTime,
+  formatAge,
 } from '../widgets/format.ts'
 import {
   CHANNEL_GONE_REASON,
@@ -23,10 +24,9 @@ import {
   formatFilter,
 } from '../widgets/hidden-reasons.ts'
 import { listFilters, selectOffers } from '../widgets/offer-selection.ts'
-import type { BoxInputs, CatalogLookupResult } from './box-inputs.ts'
-import { type ExplainRules, listOfferFacts, toPriceRules } from './explain-offers.ts'
-import { formatAge } from './health.ts'
+import type { BoxInputs, CatalogLookupResult } from './inputs.ts'
 import { explainHistory } from './observed-prices.ts'
+import { type ExplainRules, listOfferFacts, toPriceRules } from './offers.ts'
 
 type Problem = Readonly<{ reason: string; remedy: string }>
 

@@ -8,7 +8,7 @@ import {
   describeObservedDays,
   readObservedPrices,
   toObservedPricesView,
-} from '../../src/studio/observed-prices.ts'
+} from '../../src/explain/observed-prices.ts'
 import { startHarness } from '../app/app-client.ts'
 import { addCleanup } from '../helpers/cleanup.ts'
 import { makeCopyFile } from '../helpers/copy-file.ts'

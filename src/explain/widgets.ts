@@ -1,8 +1,8 @@
-import { PICKS_COUNT } from '../widgets/address.ts'
 import { pluralize } from '../lib/plural.ts'
-import type { BoxInputs } from './box-inputs.ts'
-import { type ProductFacts, explainProduct } from './explain.ts'
-import type { ExplainRules } from './explain-offers.ts'
+import { PICKS_COUNT } from '../widgets/address.ts'
+import type { BoxInputs } from './inputs.ts'
+import type { ExplainRules } from './offers.ts'
+import { type ProductFacts, explainProduct } from './product.ts'
 
 /** A product of a widget with several, and what became of it. */
 export type ProductExplanation = Pick<ProductFacts, 'gtin' | 'title' | 'offers'> &
