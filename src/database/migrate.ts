@@ -4,7 +4,7 @@ import { StoreError, StoreNewerError, StoreOlderError, VitrineError } from '../e
 import { describePostgresFailure } from './postgres-failure.ts'
 import { findSqlState, retryConflicts } from './transaction.ts'
 
-/** Migrations by name, applied in name order: `copy-0001-tables`. The word before the number is that of the database. */
+/** Migrations by name, applied in name order: `copy-0001-tables`. The word before the number names the database. */
 export type Migrations = Readonly<Record<string, Migration>>
 
 /** Receives the names of migrations that have changed an existing database. */
@@ -27,7 +27,7 @@ export async function migrateDatabase<T>(
       await createMigrationTable(transaction)
       return applyPending(transaction, migrations, async () => ({
         place: `the database "${await findPath(transaction)}"`,
-        removal: 'Move the file away or delete it',
+        removal: 'Move the file away',
       }))
     })
     if (names.length > 0) onMigrated(names)
@@ -67,7 +67,7 @@ export async function migratePostgres<T>(
         await sql`select id from migration_lock for update`.execute(transaction)
         return applyPending(transaction, migrations, () => ({
           place: `the schema "${schema}" of the database`,
-          removal: `Drop it with "drop schema ${schema} cascade", or use another database`,
+          removal: `Rename it: "alter schema ${schema} rename to ${schema}_old"`,
         }))
       }),
     )
@@ -113,7 +113,7 @@ export async function isUpToDate<T>(database: Kysely<T>, migrations: Migrations)
   }
 }
 
-/** Create the migration table. Its name is the one that Kysely's migrator used in earlier versions. */
+/** Create the migration table. Databases of builds before 1.0.0 are recognised by it, so its name must stay. */
 async function createMigrationTable<T>(database: Kysely<T>): Promise<void> {
   await sql`create table if not exists kysely_migration (name text primary key, timestamp text not null)`.execute(
     database,
@@ -130,7 +130,7 @@ async function findPath<T>(database: Kysely<T>): Promise<string> {
   return rows[0]?.file ?? ''
 }
 
-/** Builds before 1.0.0 named their migrations so. */
+/** Names of migrations in builds before 1.0.0. */
 const UNRELEASED_NAME = /^(?:postgres-)?\d{4}-/
 
 /** Whether a build before 1.0.0 applied these migrations. Its tables differ from those of all releases. */
@@ -138,7 +138,19 @@ export function isUnreleased(applied: Iterable<string>): boolean {
   return [...applied].some((name) => UNRELEASED_NAME.test(name))
 }
 
-/** Where the migrations are applied, and how an operator removes it: for messages. */
+/** What a new database lacks, by the word before the number of its migrations. */
+const LOSSES: Readonly<Record<string, string>> = {
+  copy: 'Walks fill it again, but its observed prices, counts and events are lost.',
+  catalog: 'Set up its keys, channels and feeds again.',
+  usage: 'Only its counts of requests are lost.',
+}
+
+function describeLoss(migrations: Migrations): string {
+  const [word = ''] = Object.keys(migrations)[0]?.split('-') ?? []
+  return LOSSES[word] ?? ''
+}
+
+/** Where the migrations are applied, and how an operator makes room for a new database: for messages. */
 type Location = Readonly<{ place: string; removal: string }>
 
 /** Return the names of the applied migrations, none for a new database. */
@@ -152,9 +164,7 @@ async function applyPending<T>(
     const { place, removal } = await describeLocation()
     throw new StoreOlderError(
       `A build of Vitrine before 1.0.0 created ${place}, and this version cannot use it; nothing was changed`,
-      {
-        remedy: `${removal}: Vitrine creates a new one. Walks fill a stored copy again; set up the keys, channels and feeds of a catalog again.`,
-      },
+      { remedy: `${removal}: Vitrine creates a new one. ${describeLoss(migrations)}` },
     )
   }
   if ([...applied].some((name) => !Object.hasOwn(migrations, name)))

@@ -57,7 +57,7 @@ function assertMigrated(
   if (isUnreleased(names))
     throw new StoreOlderError(
       `A build of Vitrine before 1.0.0 created "${path}", and this version cannot read it; nothing was moved`,
-      { remedy: 'Start with an empty database: the next walk or import fills it.' },
+      { remedy: 'Start with an empty database instead.' },
     )
   const known = names.filter((name) => Object.hasOwn(migrations, name))
   if (known.length === 0) throw new MoveError(`"${path}" is not the ${what} of Vitrine; nothing was moved`)

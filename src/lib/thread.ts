@@ -89,8 +89,10 @@ export async function runInThread<Result, Progress = never>(
   const thread = openThread(file, {
     ...options,
     onMessage(message: JobMessage<Progress, Result>, sender) {
-      if (message.type === 'progress') onProgress?.(message.progress, sender)
-      else end = message
+      if (message.type === 'progress') return onProgress?.(message.progress, sender)
+      end = message
+      // What a job leaves open must not keep its caller waiting.
+      void sender.waitForEnd(stopTimeoutMs)
     },
   })
   const stop = (): void => {
@@ -100,8 +102,8 @@ export async function runInThread<Result, Progress = never>(
   if (signal.aborted) stop()
   else signal.addEventListener('abort', stop, { signal: thread.ended })
   const error = await thread.exitError
-  if (error !== undefined || end === undefined)
-    throw error instanceof errors.VitrineError ? error : toError(error)
+  // A result stays valid when the thread crashes after it.
+  if (end === undefined) throw error instanceof errors.VitrineError ? error : toError(error)
   if (end.type === 'failure') throw deserializeError(end.error)
   return end.result
 }

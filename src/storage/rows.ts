@@ -1,8 +1,7 @@
 import { hash } from 'node:crypto'
 import { array, int, literal, number, object, record, string, union } from 'zod'
 import { type Offer, PRODUCT_PROBLEMS, type Product, type ProductProblem } from '../catalog/contract.ts'
-import { limitOffers } from '../offers/offer-limits.ts'
-import { type DropCounts, addDropCounts } from '../catalog/parse.ts'
+import type { DropCounts } from '../catalog/parse.ts'
 import { isUsableLink } from '../offers/links.ts'
 import { isPrice } from '../offers/money.ts'
 import { compareTimes } from '../offers/price-age.ts'
@@ -177,13 +176,8 @@ export function parseProductRow(row: Omit<ProductContent, 'digest'>): Product | 
   if (checkedAtMs === undefined) return undefined
   const { gtin, title, brand, drops } = row
   const datedOffers = offers.data.map((offer, index) => ({ ...offer, checkedAtMs: checkedAtMs(index) }))
-  // Rows of earlier versions can have more than the limit.
-  const limited = limitOffers(datedOffers)
-  const product = { gtin, title, brand, images: images.data, offers: limited.offers }
-  if (drops === null && limited.tooLarge === 0) return product
-  const dropCounts = drops === null ? {} : parseDrops(drops)
-  if (limited.tooLarge > 0) addDropCounts(dropCounts, { too_large: limited.tooLarge })
-  return { ...product, drops: dropCounts }
+  const product = { gtin, title, brand, images: images.data, offers: datedOffers }
+  return drops === null ? product : { ...product, drops: parseDrops(drops) }
 }
 
 type DealRow = Pick<ProductsTable, 'gtin' | 'title' | 'brand' | 'images' | 'checked_at'> &
@@ -232,7 +226,7 @@ function compareOffers(a: Offer, b: Offer): number {
   return (
     compareTexts(a.currency, b.currency) ||
     compareTexts(a.merchant, b.merchant) ||
-    // The preference of pickOnePerMerchant. Copies stored before that rule differ here, so the next walk rewrites their deals.
+    // The preference of pickOnePerMerchant.
     Number(isOnSale(b)) - Number(isOnSale(a)) ||
     compareTexts(a.network, b.network) ||
     compareTexts(a.price, b.price) ||

@@ -16,6 +16,8 @@ type Dialect = Readonly<{
   keyed: string
   /** Suffix of a table whose rows are often updated. */
   updated: string
+  /** The column of the words of a product. This program fills it, so that word boundaries do not depend on the database. */
+  words: string
   /** Columns that let a full scan of an index read no rows, which are ten times as long. */
   covered: (columns: string) => string
 }>
@@ -25,22 +27,23 @@ const SQLITE: Dialect = {
   text: 'text',
   keyed: ' without rowid',
   updated: '',
+  words: '',
   covered: (columns) => `, ${columns}`,
 }
-const POSTGRES: Dialect = { id: ID, text: TEXT, keyed: '', updated: FILLFACTOR, covered: () => '' }
+const POSTGRES: Dialect = {
+  id: ID,
+  text: TEXT,
+  keyed: '',
+  updated: FILLFACTOR,
+  words: ', words tsvector',
+  covered: () => '',
+}
 
 /** The indexes of deals in SQLite, by name. */
 export const SQLITE_DEAL_INDEXES: Readonly<Record<string, string>> = listDealIndexes(SQLITE)
 
 async function createTables(database: Kysely<unknown>): Promise<void> {
-  if (isPostgres(database)) {
-    // This program fills `words`, so that word boundaries do not depend on the database's language.
-    const words = [
-      'alter table products add column if not exists words tsvector',
-      'create index if not exists products_words on products using gin (words)',
-    ]
-    return runStatements(database, [...listStatements(POSTGRES), ...words])
-  }
+  if (isPostgres(database)) return runStatements(database, listStatements(POSTGRES))
   for (const statement of listStatements(SQLITE)) await sql.raw(statement).execute(database)
   await createSearchIndex(database)
 }
@@ -50,14 +53,14 @@ function listStatements(dialect: Dialect): readonly string[] {
 }
 
 /** The copies of channels (ADR 0006), which walks fill again. `schema.ts` describes the columns. */
-function listCopyTables({ id, text, keyed, updated }: Dialect): readonly string[] {
+function listCopyTables({ id, text, keyed, updated, words }: Dialect): readonly string[] {
   return [
-    `create table if not exists channels (
+    `create table channels (
       catalog ${text} not null, channel_id ${text} not null, position integer not null, name text not null,
       kind text not null, url text, gone_at_ms bigint, primary key (catalog, channel_id))`,
-    `create table if not exists channel_lists (
+    `create table channel_lists (
       catalog ${text} primary key, as_of_ms bigint not null, held_since_ms bigint)`,
-    `create table if not exists copies (
+    `create table copies (
       id ${id}, catalog ${text} not null, channel_id ${text} not null,
       current_walk integer not null default 0, running_walk integer not null default 0,
       completed_started_at_ms bigint, completed_at_ms bigint, product_count integer not null default 0,
@@ -66,19 +69,19 @@ function listCopyTables({ id, text, keyed, updated }: Dialect): readonly string[
       held_since_ms bigint, held_started_at_ms bigint, held_product_count integer, started_at_ms bigint,
       failure text, failed_at_ms bigint, retry_code text, failure_reason text, lease_owner text,
       lease_until_ms bigint not null default 0, lease_fence bigint not null default 0, unique (catalog, channel_id))`,
-    `create table if not exists walk_pages (
+    `create table walk_pages (
       copy_id bigint not null, walk integer not null, after_gtin ${text} not null,
       until_gtin ${text} not null, as_of_ms bigint not null, next_cursor text, product_count integer not null,
       drops text not null, merchants text not null, malformed text, primary key (copy_id, walk, after_gtin))`,
-    `create table if not exists products (
+    `create table products (
       id ${id}, copy_id bigint not null, gtin ${text} not null, from_walk integer not null,
       until_walk integer, digest text not null, title text not null, brand text, search_text text not null,
       images text not null, offers text not null, picture_hash text, checked_at text, drops text,
-      as_of_ms bigint not null, unique (copy_id, gtin, from_walk))${updated}`,
-    `create table if not exists absences (
+      as_of_ms bigint not null${words}, unique (copy_id, gtin, from_walk))${updated}`,
+    `create table absences (
       copy_id bigint not null, gtin ${text} not null, as_of_ms bigint not null, primary key (copy_id, gtin))`,
     // `smallint` keeps the entries of PostgreSQL's index by saving as short as without the column.
-    `create table if not exists deals (
+    `create table deals (
       id ${id}, product_id bigint not null, copy_id bigint not null, gtin ${text} not null,
       is_observed smallint not null, from_walk integer not null, until_walk integer, offer_index integer not null,
       offer text not null, offer_key text not null, currency ${text} not null, merchant_key ${text} not null,
@@ -87,7 +90,7 @@ function listCopyTables({ id, text, keyed, updated }: Dialect): readonly string[
       discount_percent integer not null, ratio_key ${text} not null, price_key ${text} not null,
       saving_key ${text} not null, drop_key ${text} not null, first_seen_ms bigint not null, sale_ends_ms bigint)`,
     // When offers of absent products were first seen (ADR 0008).
-    `create table if not exists lapsed_deals (
+    `create table lapsed_deals (
       copy_id bigint not null, gtin ${text} not null, offer_key text not null,
       first_seen_ms bigint not null, lapsed_at_ms bigint not null, primary key (copy_id, gtin, offer_key))${keyed}`,
   ]
@@ -97,50 +100,50 @@ function listCopyTables({ id, text, keyed, updated }: Dialect): readonly string[
 function listOtherTables({ text, keyed, updated }: Dialect): readonly string[] {
   return [
     // Observed prices (ADR 0031).
-    `create table if not exists price_changes (
+    `create table price_changes (
       copy_id bigint not null, gtin ${text} not null, merchant_key ${text} not null,
       currency ${text} not null, day integer not null, until_day integer, low bigint, last bigint,
       primary key (copy_id, gtin, merchant_key, currency, day))${keyed}`,
-    `create table if not exists observed_days (
+    `create table observed_days (
       copy_id bigint not null, day integer not null, after_gtin ${text} not null,
       until_gtin ${text} not null, is_imported integer not null, primary key (copy_id, day, after_gtin))${keyed}`,
     // Calls of the catalog (ADR 0004) and leases of look-ups (ADR 0005).
-    `create table if not exists quotas (
+    `create table quotas (
       catalog ${text} primary key, limited_until_ms bigint not null, pause_count integer not null,
       limited_at_ms bigint not null, learned_calls integer)`,
-    `create table if not exists quota_days (
+    `create table quota_days (
       catalog ${text} not null, day integer not null, walk integer not null, refresh integer not null,
       lookup integer not null, primary key (catalog, day))`,
-    `create table if not exists quota_minutes (
+    `create table quota_minutes (
       catalog ${text} not null, minute integer not null, lookups integer not null,
       primary key (catalog, minute))`,
-    `create table if not exists lookup_leases (
+    `create table lookup_leases (
       catalog ${text} not null, channel_id ${text} not null, gtin ${text} not null,
       lease_owner text not null, lease_until_ms bigint not null, primary key (catalog, channel_id, gtin))`,
     // Counts of widgets and clicks (ADR 0034).
-    `create table if not exists widget_counts (
+    `create table widget_counts (
       copy_id bigint not null, day integer not null, sub ${text} not null, gtin ${text} not null,
       shown bigint not null, hidden bigint not null, unavailable bigint not null,
       primary key (copy_id, day, sub, gtin))${keyed}${updated}`,
-    `create table if not exists click_counts (
+    `create table click_counts (
       copy_id bigint not null, day integer not null, sub ${text} not null, gtin ${text} not null,
       merchant ${text} not null, clicks bigint not null,
       primary key (copy_id, day, sub, gtin, merchant))${keyed}${updated}`,
-    `create table if not exists count_days (
+    `create table count_days (
       copy_id bigint not null, day integer not null, subs integer not null, widget_rows integer not null,
       click_rows integer not null, new_subs integer not null default 0, new_widget_rows integer not null default 0,
       new_click_rows integer not null default 0, primary key (copy_id, day))${keyed}${updated}`,
     // Events, and what they are detected from (ADR 0035).
-    `create table if not exists product_states (
+    `create table product_states (
       copy_id bigint not null, gtin ${text} not null, is_sold integer not null, title text not null,
       primary key (copy_id, gtin))${keyed}`,
-    `create table if not exists feed_states (
+    `create table feed_states (
       catalog ${text} not null, feed ${text} not null, is_quiet integer not null,
       primary key (catalog, feed))${keyed}`,
-    `create table if not exists events (
+    `create table events (
       id ${text} primary key, catalog ${text} not null, channel_id ${text}, at_ms bigint not null,
       position integer not null, details text not null, delivered_at_ms bigint)${keyed}`,
-    `create table if not exists event_deliveries (
+    `create table event_deliveries (
       catalog ${text} primary key, lease_owner text, lease_until_ms bigint not null default 0,
       failures integer not null default 0, next_attempt_ms bigint not null default 0, delivered_at_ms bigint,
       failure text, failed_at_ms bigint)${keyed}`,
@@ -180,5 +183,8 @@ function listIndexes(dialect: Dialect): readonly string[] {
     widget_counts_by_sub: 'widget_counts (copy_id, sub, day)',
     events_by_time: 'events (catalog, at_ms, position)',
   }
-  return Object.entries(indexes).map(([name, target]) => `create index if not exists ${name} on ${target}`)
+  const statements = Object.entries(indexes).map(([name, target]) => `create index ${name} on ${target}`)
+  return dialect.words === ''
+    ? statements
+    : [...statements, 'create index products_words on products using gin (words)']
 }

@@ -108,6 +108,6 @@ test('database of a build before 1.0.0 - is rejected with the statement that rem
   await expect(migratePostgres(opened.database, SCHEMA, { 'test-0001-one': step })).rejects.toMatchObject({
     code: 'VITRINE_STORE_OLDER',
     message: expect.stringContaining(`created the schema "${SCHEMA}"`),
-    remedy: expect.stringContaining(`"drop schema ${SCHEMA} cascade"`),
+    remedy: expect.stringContaining(`"alter schema ${SCHEMA} rename to ${SCHEMA}_old"`),
   })
 })
