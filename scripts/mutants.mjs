@@ -57,8 +57,8 @@ const listTrackedFiles = () =>
     .split('\0')
     .filter((path) => path !== '')
 
-/** Choose lines at random, so a file counts by its lines; on each a kind of change, and one of the kind. */
-async function sampleMutants(files) {
+/** Return the mutants of each line of the sampled files, by `path:line`. */
+async function listMutantsByLine(files) {
   const { vitestConfig } = await resolveConfig({ root: ROOT })
   const excluded = [...SYSTEM_ONLY, ...vitestConfig.coverage.exclude]
   const lines = new Map()
@@ -71,18 +71,29 @@ async function sampleMutants(files) {
       lines.set(place, [...(lines.get(place) ?? []), { path, text, ...mutant }])
     }
   }
+  return lines
+}
+
+/** Choose lines at random, so a file counts by its lines; on each a kind of change, and one of the kind. */
+async function sampleMutants(files) {
+  const lines = await listMutantsByLine(files)
   const random = createRandom(Number(options.seed))
   const pick = (list) => list[Math.floor(random() * list.length)]
   const places = [...lines.keys()]
-  const chosen = new Map()
-  while (chosen.size < Math.min(Number(options.count), places.length)) {
-    const place = pick(places)
+  const chosen = []
+  while (chosen.length < Number(options.count) && places.length > 0) {
+    const [place] = places.splice(Math.floor(random() * places.length), 1)
     const kind = pick([...new Set(lines.get(place).map((mutant) => mutant.kind))])
     const mutant = pick(lines.get(place).filter((one) => one.kind === kind))
-    if (!chosen.has(place) && isValid(toMutatedText(mutant))) chosen.set(place, mutant)
+    // Survivors are changed together, so they must not overlap.
+    if (!chosen.some((one) => isOverlapping(one, mutant)) && isValid(toMutatedText(mutant)))
+      chosen.push(mutant)
   }
-  return [...chosen.values()]
+  return chosen
 }
+
+const isOverlapping = (one, other) =>
+  one.path === other.path && one.start < other.end && other.start < one.end
 
 const toMutatedText = ({ text, start, end, after }) => text.slice(0, start) + after + text.slice(end)
 
@@ -227,19 +238,35 @@ const describeFailures = (failures) =>
 async function runNearTests(folder, mutants, importers) {
   const survivors = []
   let killed = 0
+  let undecided = 0
+  const isPassing = createBaseline(folder)
   for (const [index, mutant] of mutants.entries()) {
-    const tests = listRelatedTests(mutant.path, importers).slice(0, Number(options.near))
+    const nearest = listRelatedTests(mutant.path, importers).slice(0, Number(options.near))
+    const tests = []
+    for (const file of nearest) if (await isPassing(file)) tests.push(file)
     let verdict = await withMutants(folder, [mutant], async () => {
       const failures = tests.length === 0 ? [] : await runTests(folder, tests, ONE_MUTANT)
-      if (failures === null || failures.length > 0) return describeFailures(failures)
+      if (failures === null) return 'not decided: the run ended early or hung'
+      if (failures.length > 0) return describeFailures(failures)
       return compiles(folder) ? 'survived' : 'does not compile'
     })
     if (verdict === 'survived') survivors.push(mutant)
+    else if (verdict.startsWith('not decided')) undecided += 1
     else if (verdict !== 'does not compile') killed += 1
     if (verdict === 'survived' && tests.length === 0) verdict = 'no related test'
     print(`${index + 1} ${describe(mutant)}\n    ${verdict}`)
   }
+  if (undecided > 0) print(`${undecided} not decided`)
   return { survivors, killed }
+}
+
+/** Return a function that tells whether a test file passes without a mutant in the copy of the tree. */
+function createBaseline(folder) {
+  const results = new Map()
+  return async (file) => {
+    if (!results.has(file)) results.set(file, (await runTests(folder, [file], ONE_MUTANT))?.length === 0)
+    return results.get(file)
+  }
 }
 
 const listFiles = (failures) => [...new Set((failures ?? []).map(({ file }) => file))]

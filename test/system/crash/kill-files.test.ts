@@ -34,7 +34,7 @@ const KILL_POINTS: readonly KillPoint[] = [
   ['table of migrations', /create table if not exists/, 1],
   ['first table', /^create table channels/, 1],
   ['last index', /^create index/, 4],
-  ['second migration', /create table quota_minutes/, 1],
+  ['later table', /create table quota_minutes/, 1],
   ['end', /^commit$/, 1],
 ]
 
