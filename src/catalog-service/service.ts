@@ -26,6 +26,7 @@ const CHANNEL_NOT_FOUND = 'there is no such channel'
 const DOCUMENT_FILE = new URL('openapi.json', import.meta.url)
 
 const DOCUMENT_HEADERS = {
+  'Referrer-Policy': 'no-referrer',
   'Content-Type': JSON_TYPE,
   'Cache-Control': `public, max-age=${CACHE_SECONDS}`,
   'X-Content-Type-Options': 'nosniff',

@@ -22,8 +22,8 @@ export function toLeaseEnd(now: RawBuilder<number>, forMs: number): RawBuilder<n
   return sql`${now} + cast(${forMs} as bigint)`
 }
 
-/** Build the condition that a lease is over. One that ends too far ahead was acquired before the clock was set back. */
-export function createOverCondition(
+/** Build the condition that a lease has expired. One that ends too far ahead was acquired before the clock was set back. */
+export function createExpiredCondition(
   table: string,
   now: RawBuilder<number>,
   forMs: number,
@@ -41,12 +41,12 @@ export async function acquireLease(
   const now = toLeaseTime(database, clock)
   const { rows } = await sql<{ value: number }>`update ${sql.table(table)}
     set lease_owner = ${owner}, lease_until_ms = ${toLeaseEnd(now, forMs)}
-    where ${key} and ${createOverCondition(table, now, forMs)}
+    where ${key} and ${createExpiredCondition(table, now, forMs)}
     returning ${sql.ref(returned)} as value`.execute(database)
   return rows[0]?.value
 }
 
-/** Acquire the lease of a fenced row, and return the fence; `undefined` when another owner has it. */
+/** Acquire the lease of a fenced row, and return the fence; `undefined` when another owner has it, or no row meets the `key`. */
 export async function acquireFencedLease(
   { database, clock, table, key }: LeaseRow,
   { owner, forMs }: Lease,
@@ -55,12 +55,12 @@ export async function acquireFencedLease(
   // The owner may replace its own lease, whose writes the fence then rejects.
   const { rows } = await sql<{ fence: number }>`update ${sql.table(table)}
     set lease_owner = ${owner}, lease_until_ms = ${toLeaseEnd(now, forMs)}, lease_fence = lease_fence + 1
-    where ${key} and (lease_owner = ${owner} or ${createOverCondition(table, now, forMs)})
+    where ${key} and (lease_owner = ${owner} or ${createExpiredCondition(table, now, forMs)})
     returning lease_fence as fence`.execute(database)
   return rows[0]?.fence
 }
 
-/** Extend a lease, also an expired one; `false` when it was acquired again since (see `fence`), or released. */
+/** Extend a lease, also an expired one; `false` when another owner, or with `fence` any lease, has acquired it since, or it was released. */
 export async function extendLease(
   { database, clock, table, key }: LeaseRow,
   { owner, forMs }: Lease,
@@ -86,8 +86,8 @@ export async function releaseLease(
   return numAffectedRows > 0n
 }
 
-/** Whether no other lease was acquired since the one with this fence. Locks the row until the end of the transaction. */
-export async function isFenceCurrent(
+/** Lock the row until the end of the transaction. Return whether no lease was acquired since the one with this fence. */
+export async function lockFence(
   { database, table, key }: Omit<LeaseRow, 'clock'>,
   fence: number,
 ): Promise<boolean> {

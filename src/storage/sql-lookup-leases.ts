@@ -2,7 +2,7 @@ import { type Kysely, sql } from 'kysely'
 import { type Clock, MINUTE_MS, isWithin } from '../clock.ts'
 import { createBatcher } from '../lib/concurrency.ts'
 import { toLeaseTime } from '../database/lease-time.ts'
-import { createOverCondition, toLeaseEnd } from '../database/leases.ts'
+import { createExpiredCondition, toLeaseEnd } from '../database/leases.ts'
 import type { CopyTables } from './schema.ts'
 import type { CopyStore } from './store.ts'
 
@@ -33,12 +33,16 @@ export function createLookupLeases(
       ({ channelId, gtin, owner, forMs }) =>
         sql`(${catalog}, ${channelId}, ${gtin}, ${owner}, ${toLeaseEnd(now, forMs)})`,
     )
-    const isOver = createOverCondition('lookup_leases', now, Math.max(...requests.map(({ forMs }) => forMs)))
+    const isExpired = createExpiredCondition(
+      'lookup_leases',
+      now,
+      Math.max(...requests.map(({ forMs }) => forMs)),
+    )
     const { rows: acquired } = await sql<{ channelId: string; gtin: string }>`
       insert into lookup_leases (catalog, channel_id, gtin, lease_owner, lease_until_ms)
       values ${sql.join(leaseRows)}
       on conflict (catalog, channel_id, gtin) do update
-      set lease_owner = excluded.lease_owner, lease_until_ms = excluded.lease_until_ms where ${isOver}
+      set lease_owner = excluded.lease_owner, lease_until_ms = excluded.lease_until_ms where ${isExpired}
       returning channel_id as ${sql.ref('channelId')}, gtin`.execute(database)
     const acquiredKeys = new Set(acquired.map(toKey))
     return requests.map(

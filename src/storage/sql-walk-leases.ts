@@ -4,9 +4,9 @@ import { toLeaseTime } from '../database/lease-time.ts'
 import {
   type LeaseRow,
   acquireFencedLease,
-  createOverCondition,
+  createExpiredCondition,
   extendLease,
-  isFenceCurrent,
+  lockFence,
   releaseLease,
 } from '../database/leases.ts'
 import { transact } from '../database/transaction.ts'
@@ -81,7 +81,7 @@ export function createWalkLeases(database: Kysely<CopyTables>, catalog: string, 
         write: (work) =>
           transact(database, async (transaction) => {
             const ownLease = ownLeases.get(copy.id)
-            if (ownLease !== undefined && !(await isFenceCurrent(toRow(copy, transaction), ownLease.fence)))
+            if (ownLease !== undefined && !(await lockFence(toRow(copy, transaction), ownLease.fence)))
               throw createLeaseLostError()
             return work(transaction)
           }),
@@ -95,15 +95,15 @@ export async function findUnfinishedWalks(
   catalog: string,
   clock: Clock,
 ): Promise<readonly UnfinishedWalk[]> {
-  const isOver = createOverCondition('copies', toLeaseTime(database, clock), LEASE_MS)
-  const { rows } = await sql<{ channel_id: string; owner: string; is_over: SqlBool }>`
-    select channel_id, lease_owner as owner, ${isOver} as is_over from copies
+  const isExpired = createExpiredCondition('copies', toLeaseTime(database, clock), LEASE_MS)
+  const { rows } = await sql<{ channel_id: string; owner: string; is_expired: SqlBool }>`
+    select channel_id, lease_owner as owner, ${isExpired} as is_expired from copies
     where catalog = ${catalog} and running_walk > current_walk and failure is null and lease_owner is not null`.execute(
     database,
   )
   return rows.map((row) => ({
     channelId: row.channel_id,
     owner: row.owner,
-    isLeaseExpired: Boolean(row.is_over),
+    isLeaseExpired: Boolean(row.is_expired),
   }))
 }

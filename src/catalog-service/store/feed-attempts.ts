@@ -4,7 +4,7 @@ import { hasOwnerExited } from '../../database/lease-owner.ts'
 import { toLeaseTime } from '../../database/lease-time.ts'
 import {
   type LeaseRow,
-  createOverCondition,
+  createExpiredCondition,
   extendLease,
   releaseLease,
   toLeaseEnd,
@@ -58,22 +58,22 @@ async function fetchOwnedAttempts({
   usage,
   clock,
 }: AttemptStore): Promise<ReadonlyMap<number, OwnedAttempt>> {
-  const isOver = createOverCondition('feed_attempts', toLeaseTime(usage, clock), FEED_LEASE_MS)
+  const isExpired = createExpiredCondition('feed_attempts', toLeaseTime(usage, clock), FEED_LEASE_MS)
   const { rows } = await sql<AttemptRow>`
     select feed_id as "feedId", attempted_at_ms as "attemptedAtMs", failure_count as "failureCount",
       error_code as "errorCode", error, retry_at_ms as "retryAtMs", lease_owner as owner, lease_until_ms as "leaseUntilMs",
-      ${isOver} as "isOver"
+      ${isExpired} as "isExpired"
     from feed_attempts where attempted_at_ms is not null`.execute(usage)
   return new Map(
-    rows.map(({ feedId, owner, isOver, ...attempt }) => {
-      const isRunning = !isOver && owner !== null && !hasOwnerExited(owner)
+    rows.map(({ feedId, owner, isExpired, ...attempt }) => {
+      const isRunning = !isExpired && owner !== null && !hasOwnerExited(owner)
       return [feedId, { attempt: { ...attempt, isRunning }, owner }]
     }),
   )
 }
 
 type AttemptRow = Omit<FeedAttempt, 'isRunning'> &
-  Readonly<{ feedId: number; owner: string | null; isOver: number | boolean }>
+  Readonly<{ feedId: number; owner: string | null; isExpired: number | boolean }>
 
 /**
  * Acquire the right to run a feed, and return what the last attempt left; `null` when another process has it, or had it just
