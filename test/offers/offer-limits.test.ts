@@ -3,9 +3,8 @@ import { describe, expect, test } from 'vitest'
 import { MAX_OFFERS, MAX_OFFERS_BYTES, limitOffers } from '../../src/offers/offer-limits.ts'
 import { parseProduct, parseProductPage } from '../../src/catalog/parse.ts'
 import { findMainCurrency } from '../../src/offers/ranking.ts'
-import { parseProductRow, toCanonicalProduct } from '../../src/storage/rows.ts'
 import { LONG_LINK, makeHeavyProduct } from '../helpers/heavy-products.ts'
-import { makeParsedOffer, makeProduct, toGtin } from '../helpers/products.ts'
+import { makeParsedOffer, toGtin } from '../helpers/products.ts'
 
 const OPTIONS = { ownOrigin: 'http://127.0.0.1:3000' }
 const HEAVY = makeHeavyProduct(toGtin(1), 500)
@@ -23,7 +22,7 @@ describe('size limit of a product', () => {
     expect(limitOffers(offers)).toEqual({ offers, tooMany: 0, tooLarge: 0 })
   })
 
-  test('500 offers with long links, as look-up, page and stored row - the cheapest stay, the others are counted', () => {
+  test('500 offers with long links, as look-up and page - the cheapest stay, the others are counted', () => {
     const product = parseProduct(HEAVY, HEAVY.gtin, OPTIONS)
     const { length } = product.offers
     const prices = product.offers.map(({ price }) => Number(price)).toSorted((a, b) => a - b)
@@ -34,13 +33,6 @@ describe('size limit of a product', () => {
     const page = parseProductPage({ items: [HEAVY], next_cursor: null }, OPTIONS)
     expect(page).toMatchObject({ products: [product], drops: { too_large: 500 - length } })
     expect(page.droppedGtins).toEqual({ too_large: [HEAVY.gtin] })
-    const unlimited = makeProduct({ offers: makeOffers(500, LONG_LINK) })
-    const row = parseProductRow(toCanonicalProduct(unlimited).content)
-    const limited = limitOffers(unlimited.offers)
-    expect(row).toMatchObject({ drops: { too_large: limited.tooLarge } })
-    expect(new Set(row?.offers.map(({ price }) => price))).toEqual(
-      new Set(limited.offers.map(({ price }) => price)),
-    )
   })
 
   test('shop with many cheap offers - does not displace the other shops', () => {
