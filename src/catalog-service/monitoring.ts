@@ -5,7 +5,7 @@ import type { Secret } from '../config/secrets.ts'
 import { createAdminLimiter } from '../http/admin-limiter.ts'
 import { findAdminRefusal } from '../http/admin-auth.ts'
 import { isLocalRequest, toLimiterKey } from '../http/client-address.ts'
-import { type Headers, JSON_TYPE, createEtag, sendResponse } from '../http/response.ts'
+import { sendJson, sendResponse } from '../http/response.ts'
 import { LogRateLimiter } from '../observability/log-rate-limiter.ts'
 import type { FeedReport } from '../observability/feed-report.ts'
 import { createFeedGauges, createRegistry, toFeedGauges } from '../observability/metrics.ts'
@@ -23,6 +23,8 @@ export type StandaloneOptions = Readonly<{
 
 /** `locals`: values for the request log and the metrics, once they are known. */
 export type ServiceResponse = Response<unknown, { operation?: string; organizationId?: string }>
+
+const PATHS = ['/healthz', '/readyz', '/metrics']
 
 const RESPONSE_HEADERS = { 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' }
 
@@ -42,7 +44,11 @@ export function createMonitoringRouter(store: CatalogStore, options: StandaloneO
     readFeedReport(store, { ...options, hasWarnings: false }).catch(() => undefined)
   const findRefusal = createRefusalFinder(clock, options)
   const router = Router({ strict: true, caseSensitive: true })
-  router.get('/healthz', (request, response) => sendJson(request, response, { value: { status: 'ok' } }))
+  router.use(PATHS, (_request, response, next) => {
+    response.set(RESPONSE_HEADERS)
+    next()
+  })
+  router.get('/healthz', (request, response) => sendJson(request, response, { status: 'ok' }))
   // Balancers send no password: only the detail depends on it.
   router.get('/readyz', async (request, response) => {
     try {
@@ -52,38 +58,22 @@ export function createMonitoringRouter(store: CatalogStore, options: StandaloneO
       const report = isAdmin ? await readFeeds() : undefined
       const readiness = { ready: true, reason: 'the database can be read' }
       const value = { ...readiness, ...(report && { detail: { feeds: report.feeds } }) }
-      sendJson(request, response, { value })
+      sendJson(request, response, value)
     } catch {
       const value = { ready: false, error: 'the database cannot be read' }
-      sendJson(request, response, { status: 503, value })
+      sendJson(request, response, value, { status: 503 })
     }
   })
   router.get('/metrics', async (request, response) => {
     const refusal = await findRefusal(request)
-    if (refusal !== null)
-      return sendJson(request, response, { ...refusal, value: { error: refusal.message } })
+    if (refusal !== null) return sendJson(request, response, { error: refusal.message }, refusal)
     metrics.setFeedGauges(toFeedGauges((await readFeeds())?.feeds ?? [], clock.nowMs()))
     const { contentType, text } = await metrics.render()
-    const headers = { ...RESPONSE_HEADERS, 'Content-Type': contentType }
-    sendResponse(request, response, { headers, etag: createEtag(text), body: text })
+    sendResponse(request, response, { headers: { 'Content-Type': contentType }, body: text })
   })
-  router.all(['/healthz', '/readyz', '/metrics'], rejectMethod)
+  router.all(PATHS, rejectMethod)
   router.use(createRequestLog(clock, metrics, options.logger))
   return router
-}
-
-function sendJson(
-  request: Request,
-  response: Response,
-  { status = 200, headers, value }: Readonly<{ status?: number; headers?: Headers; value: unknown }>,
-): void {
-  const body = JSON.stringify(value)
-  sendResponse(request, response, {
-    status,
-    headers: { ...RESPONSE_HEADERS, ...headers, 'Content-Type': JSON_TYPE },
-    etag: createEtag(body),
-    body,
-  })
 }
 
 type Refusal = Readonly<{ status: number; headers: Record<string, string>; message: string }>

@@ -27,8 +27,7 @@ export function sendResult(
   response: Response,
   { value, changesInMs = Infinity, canCompress }: Result & Readonly<{ canCompress: boolean }>,
 ): void {
-  const text = JSON.stringify(value)
-  const bytes = Buffer.from(text)
+  const bytes = Buffer.from(JSON.stringify(value))
   const shouldCompress = canCompress && bytes.length >= MIN_COMPRESSED_BYTES
   const encoding = shouldCompress ? chooseEncoding(request.headers['accept-encoding']) : null
   const cacheSeconds = Math.min(CACHE_SECONDS, Math.max(0, Math.floor(changesInMs / SECOND_MS)))
@@ -39,8 +38,7 @@ export function sendResult(
       'Cache-Control': toCacheControl(cacheSeconds),
       'Content-Encoding': encoding ?? undefined,
     },
-    // A strong ETag identifies one representation, so each encoding needs its own.
-    etag: createEtag(`${encoding ?? ''}${text}`),
+    etag: createEtag(bytes, encoding),
     body: () => (encoding === null ? bytes : compressNow(bytes, encoding)),
   })
 }

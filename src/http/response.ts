@@ -42,6 +42,20 @@ export function sendResponse(
   response.end(request.method === 'HEAD' ? undefined : bytes)
 }
 
+/** Send a value as JSON that no cache may store. */
+export function sendJson(
+  request: IncomingMessage,
+  response: ServerResponse,
+  value: unknown,
+  { status, headers }: Readonly<{ status?: number; headers?: Headers }> = {},
+): void {
+  sendResponse(request, response, {
+    ...(status !== undefined && { status }),
+    headers: { 'Cache-Control': 'no-store', ...headers, 'Content-Type': JSON_TYPE },
+    body: JSON.stringify(value),
+  })
+}
+
 function toBytes(body: ResponseDetails['body']): Buffer {
   if (typeof body === 'function') return body()
   return typeof body === 'string' ? Buffer.from(body) : body
@@ -67,9 +81,10 @@ export function toHeaderText(text: string): string {
   return ascii.length > MAX_HEADER_CHARACTERS ? `${ascii.slice(0, MAX_HEADER_CHARACTERS - 3)}...` : ascii
 }
 
-/** Return a strong ETag for a text. */
-export function createEtag(text: string): string {
-  return `"${hash('sha256', text, 'base64url').slice(0, 27)}"`
+/** Return a strong ETag. It identifies one representation, so each encoding needs its own. */
+export function createEtag(body: string | Buffer, encoding: Encoding = null): string {
+  const digest = hash('sha256', body, 'base64url').slice(0, 27)
+  return encoding === null ? `"${digest}"` : `"${digest}-${encoding}"`
 }
 
 /** Whether `If-None-Match` contains the tag by weak comparison (RFC 9110, 13.1.2), with lists and `*`. */
@@ -142,7 +157,7 @@ export async function compress(body: string, encoding: Compression, isOnce = fal
   return compressed.toString('latin1')
 }
 
-/** Compress a small body for one request. */
+/** Compress a body for one request. A page of 200 products becomes a tenth. */
 export function compressNow(bytes: Buffer, encoding: Compression): Buffer {
   return encoding === 'br'
     ? brotliCompressSync(bytes, toBrotliOptions(bytes, FAST_LEVEL))

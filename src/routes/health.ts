@@ -5,7 +5,7 @@ import type { Context } from '../context.ts'
 import type { ChannelListState } from '../freshness/channels.ts'
 import { describeHold } from '../sync/held-walk.ts'
 import { tryWithTimeout } from '../lib/with-timeout.ts'
-import { JSON_TYPE, sendResponse } from '../http/response.ts'
+import { sendJson, sendResponse } from '../http/response.ts'
 import { SERVER_NAME } from '../http/server.ts'
 import { createOwnPageHeaders } from '../http/security-headers.ts'
 import type { AdminAuth } from '../http/admin-auth.ts'
@@ -25,8 +25,7 @@ export function createHealthRouter(
   const getReadiness = createReadinessCache(context)
   router.use(['/healthz', '/readyz', '/metrics'], createOwnPageHeaders(context.pageSources))
   router.get('/healthz', (request, response) => {
-    const headers = { 'Cache-Control': 'no-store', Server: SERVER_NAME, 'Content-Type': JSON_TYPE }
-    sendResponse(request, response, { headers, body: JSON.stringify({ status: 'ok' }) })
+    sendJson(request, response, { status: 'ok' }, { headers: { Server: SERVER_NAME } })
   })
   // Balancers send no password: only the detail depends on it, never the status.
   router.get('/readyz', async (request, response) => {
@@ -35,11 +34,8 @@ export function createHealthRouter(
     const readiness =
       found.ready && isDatabaseRequired && isDatabaseUnavailable ? DATABASE_UNAVAILABLE : found
     const isDetailShown = detail !== undefined && (await adminAuth.isAdmin(request))
-    sendResponse(request, response, {
-      status: readiness.ready ? 200 : 503,
-      headers: { 'Cache-Control': 'no-store', 'Content-Type': JSON_TYPE },
-      body: JSON.stringify(isDetailShown ? { ...readiness, detail } : readiness),
-    })
+    const value = isDetailShown ? { ...readiness, detail } : readiness
+    sendJson(request, response, value, { status: readiness.ready ? 200 : 503 })
   })
   router.get('/metrics', adminAuth.requireAdmin, async (request: Request, response: Response) => {
     await updateStateGauges(context)

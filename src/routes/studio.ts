@@ -5,9 +5,9 @@ import { HOUR_SECONDS, SECOND_MS } from '../clock.ts'
 import { toVisitor } from '../http/client-address.ts'
 import {
   HTML_TYPE,
-  JSON_TYPE,
   chooseEncoding,
   compress,
+  sendJson,
   sendResponse,
   toUtf8ByteString,
 } from '../http/response.ts'
@@ -62,8 +62,7 @@ export function createStudioRouter(context: Context, adminAuth: AdminAuth): Rout
     pageHeaders,
     async (request: Request, response: Response) => {
       const update = await runInTurn(request, async () => toStudioUpdate(await getView(request, true)))
-      const headers = { 'Cache-Control': 'no-store', 'Content-Type': JSON_TYPE }
-      sendResponse(request, response, { headers, body: JSON.stringify(update) })
+      sendJson(request, response, update)
     },
   )
   // The studio frames it.

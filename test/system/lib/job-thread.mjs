@@ -33,6 +33,17 @@ const JOBS = {
   async crash() {
     throw new TypeError('damage')
   },
+  async crashLater() {
+    setImmediate(() => {
+      throw new TypeError('late damage')
+    })
+    return 'done'
+  },
+  async stayOpen({ sendProgress }) {
+    sendProgress('started')
+    setInterval(() => {}, 1_000)
+    return 'done'
+  },
   async exit() {
     process.exit(1)
   },

@@ -94,6 +94,23 @@ describe('job in a thread', () => {
   })
 })
 
+describe('thread after the result of its job', () => {
+  test('crash - the result stays valid', async () => {
+    expect(await run('crashLater')).toBe('done')
+  })
+
+  test('open handle - the thread is terminated after 2 s, and the result stays valid', async () => {
+    const clock = createFakeClock(0)
+    let thread: Thread | undefined
+    const running = run('stayOpen', { clock, onProgress: (_started, sender) => void (thread = sender) })
+    await vi.waitFor(() => expect(clock.pendingWaits).toBe(1))
+    clock.advance(2 * SECOND_MS - 1)
+    expect(thread?.ended.aborted).toBe(false)
+    clock.advance(1)
+    expect(await running).toBe('done')
+  })
+})
+
 describe('stop of a job', () => {
   test('signal - the job ends by itself; its last progress and its result are received', async () => {
     const stopping = new AbortController()
