@@ -128,7 +128,7 @@ function fillOtherTables({ copyFile, usageFile }: MoveFixture): void {
       '{"type":"feed.stale","feed":"\\u0000","fetchedAtMs":null}', null ${ofCatalog}`,
     `insert or replace into event_deliveries select catalog, 'host 1 x', ${nowMs}, 2, 0, null, 'HTTP 500', ${nowMs} ${ofCatalog}`,
     `insert or replace into quotas select catalog, 0, 1, 7, 5000 ${ofCatalog}`,
-    `insert or replace into quota_days select catalog, ${toDay(nowMs)}, 12, 3, 4, 0 ${ofCatalog}`,
+    `insert or replace into quota_days select catalog, ${toDay(nowMs)}, 12, 3, 4 ${ofCatalog}`,
   ])
   writeSqlite(usageFile, [
     `insert or replace into usage values ('organization', '2026-05-01', 12)`,
