@@ -2,8 +2,7 @@ import { SECOND_MS, isFuture } from './clock.ts'
 import { isServed } from './config/config.ts'
 import type { Context } from './context.ts'
 import { tryWithTimeout } from './lib/with-timeout.ts'
-import type { FeedReport } from './observability/feed-report.ts'
-import { toFeedGauges } from './observability/metrics.ts'
+import { type FeedReport, toFeedGauges } from './catalog/feed-report.ts'
 
 /** The state that `/readyz` and `/metrics` report. */
 export type ServerState = Awaited<ReturnType<typeof readServerState>>

@@ -6,7 +6,7 @@ import type { Config } from '../config/config.ts'
 import { toOpenError } from '../database/open-error.ts'
 import { copySqlite } from '../database/sqlite.ts'
 import { BackupError } from '../errors.ts'
-import { type CommandContext, print } from './command.ts'
+import { type CommandContext, print } from '../command.ts'
 
 const BYTES_PER_MB = 1_000_000
 

@@ -8,7 +8,7 @@ import { pluralize } from '../lib/plural.ts'
 import type { ExplainedSubRules } from '../offers/sub-ids.ts'
 import type { LockTimeouts } from '../storage/copy-database.ts'
 import { openSqlStore } from '../storage/sql-store.ts'
-import { describeStoreFailure } from '../storage/store-failures.ts'
+import { describeStoreFailure } from '../database/store-failures.ts'
 import { checkMailNetworks, checkSubIds, openSubRules } from './checks/affiliate-networks.ts'
 import { checkClocks, checkEmbeddedCatalog, checkQuota } from './checks/catalog.ts'
 import {
@@ -21,7 +21,7 @@ import {
 } from './checks/network.ts'
 import { type Finding, CheckReport, findCodeRemedy } from './checks/report.ts'
 import { checkChannels, checkStoredCopy } from './checks/stored-copy.ts'
-import { type CommandContext, type ExitCode, print } from './command.ts'
+import { type CommandContext, type ExitCode, print } from '../command.ts'
 import { createCommandClient, openCatalog } from './open-catalog.ts'
 
 /** A check waits for a database server for a shorter time than a walk. */

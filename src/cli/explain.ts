@@ -19,7 +19,7 @@ import { expandShops } from '../widgets/offer-selection.ts'
 import { type BoxOptions, type OptionDefaults, parseBoxOptions } from '../widgets/options.ts'
 import { parseQueryString } from '../widgets/parameters.ts'
 import { findErrorRemedy, findCodeRemedy } from './checks/report.ts'
-import { type CommandContext, type ExitCode, print } from './command.ts'
+import { type CommandContext, type ExitCode, print } from '../command.ts'
 import { type ContextWithCatalog, createCommandClient, openContext } from './open-catalog.ts'
 
 /** `options`: arguments such as `stock=in`, or the query of the box's address. `call`: whether to call the catalog. */

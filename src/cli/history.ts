@@ -7,7 +7,7 @@ import { pluralize } from '../lib/plural.ts'
 import { toDay } from '../offers/price-history.ts'
 import type { HistoryRun, ImportedRuns } from '../storage/sql-history-transfer.ts'
 import { type SqlStore, openSqlStore } from '../storage/sql-store.ts'
-import { type CommandContext, print } from './command.ts'
+import { type CommandContext, print } from '../command.ts'
 import { HISTORY_HEADER, type HistoryRow, formatHistoryRow, readHistoryFile } from './history-csv.ts'
 import { openCatalog } from './open-catalog.ts'
 

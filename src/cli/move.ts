@@ -30,7 +30,7 @@ import { openCopyDatabase } from '../storage/copy-database.ts'
 import { COPY_MIGRATIONS } from '../storage/tables.ts'
 import { MOVED_COPY_TABLES } from '../storage/moved-tables.ts'
 import { isVitrineRunningAt } from './checks/network.ts'
-import { type CommandContext, print } from './command.ts'
+import { type CommandContext, print } from '../command.ts'
 import { toLocalUrl } from './open-catalog.ts'
 
 export type MoveOptions = Readonly<{ from?: string; catalogFrom?: string }>

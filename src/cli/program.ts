@@ -4,12 +4,12 @@ import { type Environment, parseConfig } from '../config/config.ts'
 import { ConfigError, UsageError, VitrineError } from '../errors.ts'
 import { VERSION } from '../lib/paths.ts'
 import { createLogger } from '../observability/logger.ts'
-import { type CommandIo, type ExitCode, type Runner, addExamples } from './command.ts'
+import { type CommandIo, type ExitCode, type Runner, addExamples } from '../command.ts'
 import type { ExplainArguments } from './explain.ts'
 import type { InitOptions } from './init.ts'
 import { SETUPS } from './init/answers.ts'
 import type { MoveOptions } from './move.ts'
-import { checkProcessLimits } from './process-limits.ts'
+import { checkProcessLimits } from '../lib/process-limits.ts'
 import type { ReportList, ReportOptions } from './report.ts'
 
 /** Exit codes of sysexits.h for wrong usage and invalid settings, and 1 for every other failure. */
@@ -41,7 +41,8 @@ export async function runCommandLine(
     })
     const catalog = program.command('catalog').description('run and manage the catalog service')
     // Load the catalog commands only when they are used, so that the server starts faster.
-    if (args.includes('catalog')) (await import('./catalog/program.ts')).addCatalogCommands(catalog, run)
+    if (args.includes('catalog'))
+      (await import('../catalog-service/commands/program.ts')).addCatalogCommands(catalog, run)
     addHelpPointer(program, program.name(), io)
     await program.parseAsync(insertListSubcommand(program, args), { from: 'user' })
     return code

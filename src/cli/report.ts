@@ -21,7 +21,7 @@ import {
   formatDate,
   nameSub,
 } from '../studio/coverage.ts'
-import { type CommandContext, print } from './command.ts'
+import { type CommandContext, print } from '../command.ts'
 import { formatIsoDay, toCsvCell } from './csv.ts'
 import { type ContextWithCatalog, openContext } from './open-catalog.ts'
 

@@ -1,6 +1,6 @@
 import { toDay } from '../offers/price-history.ts'
-import { describeStoreFailure } from '../storage/store-failures.ts'
-import type { CommandContext } from './command.ts'
+import { describeStoreFailure } from '../database/store-failures.ts'
+import type { CommandContext } from '../command.ts'
 import type { ContextWithCatalog } from './open-catalog.ts'
 
 /**

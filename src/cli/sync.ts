@@ -5,14 +5,14 @@ import { NoChannelsError, StoreError, UsageError, WalkHeldError } from '../error
 import { listVisibleChannels } from '../freshness/age.ts'
 import { pluralize } from '../lib/plural.ts'
 import { hasOwnerExited } from '../database/lease-owner.ts'
-import { describeStoreFailure } from '../storage/store-failures.ts'
+import { describeStoreFailure } from '../database/store-failures.ts'
 import type { CopyStore } from '../storage/store.ts'
 import { HOLD_REMEDY } from '../sync/held-walk.ts'
 import { runWalk } from '../sync/walk.ts'
 import type { ChannelWalkResult, WalkReport } from '../sync/walk-runner.ts'
 import type { WalkNowOptions } from '../sync/walk-supervisor.ts'
 import { describeDrops } from '../widgets/hidden-reasons.ts'
-import { type CommandContext, type CommandIo, type ExitCode, print } from './command.ts'
+import { type CommandContext, type CommandIo, type ExitCode, print } from '../command.ts'
 import { openContext } from './open-catalog.ts'
 
 const EMPTY_LIST_ACCEPTED_MESSAGE =

@@ -221,3 +221,16 @@ function toConfig(values: SettingValues) {
     logLevel: values.VITRINE_LOG_LEVEL,
   })
 }
+
+/** Return what to do for a channel that only this server's own pages may frame; `null` when other sites may. */
+export function findFrameOriginHint(
+  config: Config,
+  channel: Readonly<{ id: string; url: string | null }>,
+): string | null {
+  if (channel.url !== null || config.frameAncestors.length > 0) return null
+  const isEmbedded = config.catalog.kind === 'embedded'
+  const commandAdvice = isEmbedded
+    ? `run "vitrine catalog channels set ${channel.id} --url https://YOUR-SITE", or `
+    : ''
+  return `The channel has no URL, so browsers refuse its frames on your site: ${commandAdvice}set VITRINE_FRAME_ANCESTORS to the site's origin.`
+}

@@ -1,6 +1,4 @@
 import { Counter, Gauge, Registry, collectDefaultMetrics } from 'prom-client'
-import { SECOND_MS } from '../clock.ts'
-import { type FeedState, isFeedFailing } from './feed-report.ts'
 
 /** Sampling interval of the event loop lag. Each sample wakes the CPU; see docs/contribute/notes/dependencies.md. */
 export const EVENT_LOOP_SAMPLE_INTERVAL_MS = 100
@@ -276,15 +274,4 @@ export function createFeedGauges(registry: Registry) {
   return createGauges(registry, FEED_GAUGES)
 }
 
-/** Return the values of the gauges of feeds. */
-export function toFeedGauges(feeds: readonly FeedState[], nowMs: number): Values<keyof typeof FEED_GAUGES> {
-  return {
-    vitrine_feed_age_seconds: Object.fromEntries(
-      feeds.flatMap(({ name, fetchedAtMs }) =>
-        fetchedAtMs === null ? [] : [[name, Math.max(0, nowMs - fetchedAtMs) / SECOND_MS]],
-      ),
-    ),
-    vitrine_feed_failing: Object.fromEntries(feeds.map((feed) => [feed.name, Number(isFeedFailing(feed))])),
-    vitrine_feed_offers: Object.fromEntries(feeds.map(({ name, offers }) => [name, offers])),
-  }
-}
+export type FeedGauges = Values<keyof typeof FEED_GAUGES>

@@ -10,7 +10,7 @@ import { SERVER_NAME } from '../http/server.ts'
 import { createOwnPageHeaders } from '../http/security-headers.ts'
 import type { AdminAuth } from '../http/admin-auth.ts'
 import { parseQuery } from './requests.ts'
-import type { FeedReport } from '../observability/feed-report.ts'
+import type { FeedReport } from '../catalog/feed-report.ts'
 import { type ServerState, readFeeds, readServerState, updateStateGauges } from '../server-status.ts'
 
 /** Limits the database reads that requests can cause. */

@@ -4,7 +4,7 @@ import { StoreError, StoreVersionError } from '../errors.ts'
 import { type Pause, createPause } from '../lib/backoff.ts'
 import type { LockTimeouts } from './copy-database.ts'
 import type { CopyStore } from './store.ts'
-import { isFileDamaged, isLocked, isReadOnly, isTimeout, isUnavailable } from './store-failures.ts'
+import { isFileDamaged, isLocked, isReadOnly, isTimeout, isUnavailable } from '../database/store-failures.ts'
 import { retryWhileLocked } from './with-retries.ts'
 
 /** Time between a failure and the next probe. Opening a file is expensive; a server usually recovers soon. */

@@ -22,7 +22,7 @@ import { type LookedUpProduct, recordLookups } from './sql-lookup-history.ts'
 import type { HistoryRules } from './sql-price-history.ts'
 import { execute, createInCondition } from './statements.ts'
 import type { CopyEntry, Lookup } from './store.ts'
-import { isUnavailable } from './store-failures.ts'
+import { isUnavailable } from '../database/store-failures.ts'
 
 /** Absences older than any page that is still being written are deleted. */
 const ABSENCE_RETENTION_MS: number = DAY_MS

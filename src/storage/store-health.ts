@@ -4,7 +4,7 @@ import { StoreError } from '../errors.ts'
 import type { Logger } from '../observability/logger.ts'
 import type { Metrics } from '../observability/metrics.ts'
 import type { CopyStore } from './store.ts'
-import { describeStoreFailure, isReadOnly, isInvalidValue } from './store-failures.ts'
+import { describeStoreFailure, isReadOnly, isInvalidValue } from '../database/store-failures.ts'
 
 export type StoreFailure = Readonly<{ atMs: number; reason: string }>
 

@@ -2,7 +2,7 @@ import { setMaxListeners } from 'node:events'
 import { setTimeout as wait } from 'node:timers/promises'
 import { SECOND_MS, systemClock } from '../clock.ts'
 import { retryConflicts } from '../database/transaction.ts'
-import { isLocked, isReadOnly, isUnavailable } from './store-failures.ts'
+import { isLocked, isReadOnly, isUnavailable } from '../database/store-failures.ts'
 
 /** Retries of a server's write while another process has locked the SQLite file. A walk locks it for milliseconds. */
 const LOCKED_RETRY_MS = 3

@@ -1,5 +1,5 @@
 import type { Context } from '../context.ts'
-import { type FeedState, describeReasons, isFeedFailing } from '../observability/feed-report.ts'
+import { type FeedState, describeReasons, isFeedFailing } from '../catalog/feed-report.ts'
 import { formatCount, formatPastTime, formatTime } from '../widgets/format.ts'
 
 export type FeedsData = Awaited<ReturnType<typeof readFeedsData>>

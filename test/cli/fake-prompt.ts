@@ -1,4 +1,4 @@
-import type { Prompt } from '../../src/cli/prompt.ts'
+import type { Prompt } from '../../src/lib/prompt.ts'
 import { UsageError } from '../../src/errors.ts'
 
 /** A prompt that gives answers in order, and keeps the questions. */

@@ -10,7 +10,7 @@ import {
 import { join } from 'node:path'
 import { parseEnv } from 'node:util'
 import { describe, expect, it } from 'vitest'
-import { createCommandIo } from '../../src/cli/command.ts'
+import { createCommandIo } from '../../src/command.ts'
 import {
   FILE_NAMES,
   createFiles,

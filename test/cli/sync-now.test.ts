@@ -12,7 +12,7 @@ import { startHarness } from '../app/app-client.ts'
 import { makeWireProducts, setProducts } from '../sync/walk-fixture.ts'
 import { CHANNEL_ID, FAKE_KEY } from '../helpers/fake-catalog.ts'
 import type { Harness } from '../helpers/harness.ts'
-import { createTestCommand } from './catalog/test-command.ts'
+import { createTestCommand } from '../catalog-service/commands/test-command.ts'
 
 const OTHER_ID = '00000000-0000-4000-8000-000000000001'
 

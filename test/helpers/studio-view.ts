@@ -12,7 +12,7 @@ import {
 } from '../../src/studio/selection.ts'
 import type { StudioData } from '../../src/studio/data.ts'
 import type { WidgetStatus } from '../../src/studio/widget-status.ts'
-import type { FeedReport, FeedState } from '../../src/observability/feed-report.ts'
+import type { FeedReport, FeedState } from '../../src/catalog/feed-report.ts'
 import type { CoverageData } from '../../src/studio/coverage.ts'
 import type { FeedsData } from '../../src/studio/feeds.ts'
 import type { HealthData } from '../../src/studio/health.ts'

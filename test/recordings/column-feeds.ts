@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { GTINS } from '../cli/catalog/feed-command.ts'
+import { GTINS } from '../catalog-service/commands/feed-command.ts'
 
 /** A layout of a network: for each field, the names that are read for it, in order. `items` and `offers`: names of what is repeated. */
 type Layout = Readonly<{

@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib'
 import iconv from 'iconv-lite'
 import { createZip } from '../catalog-service/feeds/zip-file.ts'
-import { GTINS } from '../cli/catalog/feed-command.ts'
+import { GTINS } from '../catalog-service/commands/feed-command.ts'
 import { COLUMN_FEEDS } from './column-feeds.ts'
 import { CHANNEL, type Case, OTHER_CHANNEL, importFeed, one } from './import-case.ts'
 

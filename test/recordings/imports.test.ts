@@ -3,8 +3,12 @@ import { copyFileSync, existsSync, mkdirSync, readFileSync, readdirSync, writeFi
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { VitrineError } from '../../src/errors.ts'
-import { startFeedServer } from '../cli/catalog/feed-command.ts'
-import { type TestCommand, createTestCommand, runCatalogCommand } from '../cli/catalog/test-command.ts'
+import { startFeedServer } from '../catalog-service/commands/feed-command.ts'
+import {
+  type TestCommand,
+  createTestCommand,
+  runCatalogCommand,
+} from '../catalog-service/commands/test-command.ts'
 import { CHANNEL, type Case, OTHER_CHANNEL, type Step } from './import-case.ts'
 import { CASES } from './import-cases.ts'
 import { type Row, readSqliteFile, toSortedLines } from './sqlite-file.ts'

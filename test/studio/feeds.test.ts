@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { FeedReport, FeedState } from '../../src/observability/feed-report.ts'
+import type { FeedReport, FeedState } from '../../src/catalog/feed-report.ts'
 import { toFeedsView } from '../../src/studio/feeds.ts'
 import { FEED, makeFeedsData, makeStudio } from '../helpers/studio-view.ts'
 

@@ -1,6 +1,6 @@
 import { SECOND_MS } from '../../clock.ts'
 import { FeedHeldError } from '../../errors.ts'
-import type { FeedState, FeedStatus } from '../../observability/feed-report.ts'
+import type { FeedState, FeedStatus } from '../../catalog/feed-report.ts'
 import type { CatalogStore } from '../store/catalog-store.ts'
 import {
   type FeedAttempt,

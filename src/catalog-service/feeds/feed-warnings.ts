@@ -7,7 +7,7 @@ import {
   type FeedState,
   type FeedWarning,
   describeReasons,
-} from '../../observability/feed-report.ts'
+} from '../../catalog/feed-report.ts'
 import type { CatalogStore } from '../store/catalog-store.ts'
 import type { Catalog } from '../store/schema.ts'
 import { fetchFeedStates } from './feed-states.ts'

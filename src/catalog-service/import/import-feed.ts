@@ -1,7 +1,7 @@
 import { MAX_IMAGES } from '../../catalog/contract.ts'
 import { FeedHeldError, ImportError, StoreError, UsageError, VitrineError } from '../../errors.ts'
 import { pluralize } from '../../lib/plural.ts'
-import { describeReasons } from '../../observability/feed-report.ts'
+import { describeReasons } from '../../catalog/feed-report.ts'
 import { REJECTED_MARK } from '../feeds/error-marks.ts'
 import type { CatalogStore } from '../store/catalog-store.ts'
 import { type FeedResult, findFeedById, insertFeed, saveFeedResult, updateFeed } from '../store/feeds.ts'

@@ -12,7 +12,7 @@ import { findDescribedRemedy } from '../../outgoing/connection-failures.ts'
 import { findProxy, findUnusableEntries } from '../../outgoing/find-proxy.ts'
 import { openPictureConverter } from '../../pictures/convert-picture.ts'
 import { findPictureFolder, openPictureFiles } from '../../pictures/picture-files.ts'
-import type { CommandContext } from '../command.ts'
+import type { CommandContext } from '../../command.ts'
 import { toLocalUrl } from '../open-catalog.ts'
 import type { CheckReport } from './report.ts'
 

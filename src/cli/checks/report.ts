@@ -1,4 +1,3 @@
-import type { Channel } from '../../catalog/contract.ts'
 import type { Config } from '../../config/config.ts'
 import {
   CatalogInvalidError,
@@ -14,7 +13,7 @@ import {
   getConnectionRemedy,
   isInvalidCertificate,
 } from '../../outgoing/connection-failures.ts'
-import { describeStoreFailure } from '../../storage/store-failures.ts'
+import { describeStoreFailure } from '../../database/store-failures.ts'
 
 /** A link without and with a sub-id; `after` is `null` when it stays unchanged. */
 export type LinkExample = Readonly<{ before: string; after: string | null }>
@@ -158,14 +157,4 @@ function getDatabaseRemedy(setting: DatabaseSetting, config: Config): string {
     return `Check that the server of ${setting} runs and that this machine can reach it. Check user, password, database and sslmode, and that the user owns the schema or may create it.`
   const damageAdvice = isCopy ? ' You can move a damaged file away: the next walk creates a new one.' : ''
   return `Check that this user can write to the folder of ${setting} and that the disk has space.${damageAdvice}`
-}
-
-/** Return what to do for a channel that only this server's own pages may frame; `null` when other sites may. */
-export function findFrameOriginHint(config: Config, channel: Pick<Channel, 'id' | 'url'>): string | null {
-  if (channel.url !== null || config.frameAncestors.length > 0) return null
-  const isEmbedded = config.catalog.kind === 'embedded'
-  const commandAdvice = isEmbedded
-    ? `run "vitrine catalog channels set ${channel.id} --url https://YOUR-SITE", or `
-    : ''
-  return `The channel has no URL, so browsers refuse its frames on your site: ${commandAdvice}set VITRINE_FRAME_ANCESTORS to the site's origin.`
 }

@@ -1,20 +1,20 @@
 import type { Channel } from '../../catalog/contract.ts'
 import { countMalformedOffers } from '../../catalog/parse.ts'
 import { isFuture } from '../../clock.ts'
-import { type Config, isServed } from '../../config/config.ts'
+import { type Config, findFrameOriginHint, isServed } from '../../config/config.ts'
 import { describeDatabase } from '../../config/database-address.ts'
 import { StoreError } from '../../errors.ts'
 import { listVisibleChannels } from '../../freshness/age.ts'
 import { pluralize } from '../../lib/plural.ts'
 import type { SqlStore } from '../../storage/sql-store.ts'
 import type { ChannelList, CopyState } from '../../storage/store.ts'
-import { isReadOnly } from '../../storage/store-failures.ts'
+import { isReadOnly } from '../../database/store-failures.ts'
 import { getNoChannelsRemedy } from '../../explain/product.ts'
 import { describeObservedDays } from '../../explain/observed-prices.ts'
 import { HOLD_REMEDY, describeHold, describeRetry, describeWalkFailure } from '../../sync/held-walk.ts'
 import { describeDrops } from '../../widgets/hidden-reasons.ts'
 import { formatSince, formatWalkTime } from '../../widgets/format.ts'
-import { type CheckReport, findCodeRemedy, findFrameOriginHint } from './report.ts'
+import { type CheckReport, findCodeRemedy } from './report.ts'
 
 /** A larger share of malformed products or offers means a broken feed, not a few bad rows. */
 const MAX_MALFORMED_SHARE = 0.2

@@ -4,7 +4,11 @@ import { expect, test } from 'vitest'
 import { DAY_MS, HOUR_MS } from '../../../src/clock.ts'
 import { checkEmbeddedCatalog } from '../../../src/cli/checks/catalog.ts'
 import { CheckReport, type Finding } from '../../../src/cli/checks/report.ts'
-import { type TestCommand, createTestCommand, runCatalogCommand } from '../catalog/test-command.ts'
+import {
+  type TestCommand,
+  createTestCommand,
+  runCatalogCommand,
+} from '../../catalog-service/commands/test-command.ts'
 
 const TABLE = 'gtin,title,link,price\n00000000000017,T,https://www.shop.example/p,1.00 EUR\n'
 

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { CheckReport, type Finding, findFrameOriginHint } from '../../../src/cli/checks/report.ts'
+import { CheckReport, type Finding } from '../../../src/cli/checks/report.ts'
+import { findFrameOriginHint } from '../../../src/config/config.ts'
 import { checkChannels } from '../../../src/cli/checks/stored-copy.ts'
 import { parseConfig } from '../../../src/config/config.ts'
 import type { CopyState } from '../../../src/storage/store.ts'

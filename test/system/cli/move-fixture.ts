@@ -1,6 +1,6 @@
 import { basename, join } from 'node:path'
 import { runCommandLine } from '../../../src/cli/program.ts'
-import { createCommandIo } from '../../../src/cli/command.ts'
+import { createCommandIo } from '../../../src/command.ts'
 import { openCatalogStore } from '../../../src/catalog-service/store/open-store.ts'
 import { findMeta } from '../../../src/catalog-service/store/meta.ts'
 import { MOVED_CATALOG_TABLES, MOVED_USAGE_TABLES } from '../../../src/catalog-service/store/moved-tables.ts'
