@@ -207,7 +207,6 @@ async function record({ results, rounds, deals, url }) {
     catalog: CATALOG,
     clock: { nowMs: () => NOW_MS, wait: () => Promise.resolve(), startTimer: () => () => {} },
     history: { keptDays: 90, priceMaxAgeSeconds: 86_400 },
-    timeouts: { openingMs: 60_000, openMs: 60_000 },
   })
   try {
     const startMs = performance.now()

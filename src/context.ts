@@ -17,7 +17,7 @@ import { type Assets, loadAssets } from './http/assets.ts'
 import { type RenderQueue, createRenderQueue } from './http/render-queue.ts'
 import { createEtag, hashFolders } from './http/response.ts'
 import type { PageSources } from './http/security-headers.ts'
-import { BUILT_FOLDER, OFFERS_FOLDER, VIEWS_FOLDER, WIDGETS_FOLDER, findFileId } from './lib/paths.ts'
+import { BUILT_FOLDER, OFFERS_FOLDER, VIEWS_FOLDER, WIDGETS_FOLDER } from './lib/paths.ts'
 import { createCatalogHealthLog } from './observability/catalog-health-log.ts'
 import { type ClockMonitor, createClockMonitor } from './observability/clock-monitor.ts'
 import type { FeedReport } from './catalog/feed-report.ts'
@@ -31,7 +31,6 @@ import { createPictureFetcher, type PictureNetwork, publicNetwork } from './pict
 import { type PictureFiles, findPictureFolder, openPictureFiles } from './pictures/picture-files.ts'
 import { type Pictures, type PicturesDetails, createPictures } from './pictures/pictures.ts'
 import type { OpenLongReads } from './storage/long-reads.ts'
-import { openReconnectingStore } from './storage/reconnecting-store.ts'
 import { openSqlStore } from './storage/sql-store.ts'
 import {
   type StoreFailure,
@@ -351,26 +350,20 @@ function openStore(
 ): Promise<CopyStore> {
   const { config, catalog, clock, logger, openLongReads } = options
   const { database, freshness } = config
-  const engine =
-    database.kind === 'postgres'
-      ? { visitorTimeoutMs: freshness.visitorTimeoutMs }
-      : { clock, readFileId: () => findFileId(database.path) }
-  return openReconnectingStore({
-    ...engine,
-    open: (timeouts) =>
-      openSqlStore({
-        database,
-        catalog: catalog.copyName,
-        clock,
-        timeouts,
-        history: config.history,
-        onMigrated: (migrations) => logger.info({ migrations }, 'stored copy migrated'),
-        ...(openLongReads && { openLongReads }),
-      }),
-    onFailure: health.recordFailure,
-    onRecovered,
-    onReadOnly: health.recordReadOnly,
-    onWritable: health.recordWritable,
+  return openSqlStore({
+    database,
+    catalog: catalog.copyName,
+    service: {
+      visitorTimeoutMs: freshness.visitorTimeoutMs,
+      onFailure: health.recordFailure,
+      onRecovered,
+      onReadOnly: health.recordReadOnly,
+      onWritable: health.recordWritable,
+    },
+    clock,
+    history: config.history,
+    onMigrated: (migrations) => logger.info({ migrations }, 'stored copy migrated'),
+    ...(openLongReads && { openLongReads }),
   })
 }
 

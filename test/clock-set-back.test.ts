@@ -1,8 +1,8 @@
 import { describe, expect, test, vi } from 'vitest'
 import { createCatalogHealthLog } from '../src/observability/catalog-health-log.ts'
 import { createRateLimiter } from '../src/catalog/rate-limiter.ts'
-import { DAY_MS, HOUR_MS } from '../src/clock.ts'
-import { openReconnectingStore } from '../src/storage/reconnecting-store.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../src/clock.ts'
+import { openConnection } from '../src/database/connection.ts'
 import { createLogger } from '../src/observability/logger.ts'
 import { createMetrics } from '../src/observability/metrics.ts'
 import { createStoreHealth } from '../src/storage/store-health.ts'
@@ -37,7 +37,9 @@ describe('clock set a day back', () => {
 
   test('database that could not be opened - opening is retried', async () => {
     const open = vi.fn<() => Promise<never>>(() => Promise.reject(new Error('no room')))
-    const store = await openReconnectingStore({ open, clock, onFailure: () => {} })
+    const service = { visitorTimeoutMs: SECOND_MS, lockedMs: 0, reopenMs: MINUTE_MS, onFailure: () => {} }
+    const options = { open, kind: 'file', table: 'copies', failure: 'failed', clock, service } as const
+    const store = await openConnection(options)
     await expect(store.ping()).rejects.toThrow('a moment ago')
     clock.step(-DAY_MS)
     await expect(store.ping()).rejects.toThrow('no room')

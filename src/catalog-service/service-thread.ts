@@ -58,7 +58,8 @@ parentPort?.on('message', (request: ThreadRequest) => {
       .catch(() => undefined)
       .then((report) => send({ type: 'feeds', id: request.id, report }))
   else
-    void readCatalogContent(store.reader)
+    void store
+      .read(readCatalogContent)
       .catch(() => 'own' as const)
       .then((content) => send({ type: 'content', id: request.id, content }))
 })

@@ -126,7 +126,7 @@ async function prepareCatalog({ database, sampleBaseUrl, findCopiedCatalogId, cl
   try {
     let isContentLost = false
     if (sampleBaseUrl !== null) {
-      const copiedCatalogId = (await isCatalogEmpty(store.reader)) ? await findCopiedCatalogId() : undefined
+      const copiedCatalogId = (await store.read(isCatalogEmpty)) ? await findCopiedCatalogId() : undefined
       if (copiedCatalogId === undefined) {
         const { seedSampleData } = await import('./sample/seed-sample-data.ts')
         await seedSampleData(store, sampleBaseUrl)
@@ -139,8 +139,8 @@ async function prepareCatalog({ database, sampleBaseUrl, findCopiedCatalogId, cl
         })
       }
     }
-    const storedSampleBaseUrl = (await findMeta(store.reader, 'sample_base')) ?? null
-    return { catalogId: await getCatalogId(store.reader), sampleBaseUrl: storedSampleBaseUrl, isContentLost }
+    const storedSampleBaseUrl = (await store.read((reader) => findMeta(reader, 'sample_base'))) ?? null
+    return { catalogId: await store.read(getCatalogId), sampleBaseUrl: storedSampleBaseUrl, isContentLost }
   } finally {
     await store.close()
   }

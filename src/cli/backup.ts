@@ -1,7 +1,7 @@
 import { chmodSync, closeSync, existsSync, openSync, renameSync, rmSync, statSync } from 'node:fs'
 import { dirname, join, parse } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
-import { toUsageDatabasePath } from '../catalog-service/store/sqlite.ts'
+import { toUsageDatabasePath } from '../catalog-service/store/open-store.ts'
 import type { Config } from '../config/config.ts'
 import { toOpenError } from '../database/open-error.ts'
 import { copySqlite } from '../database/sqlite.ts'

@@ -1,14 +1,12 @@
 import { createCallPolicy } from '../catalog/call-policy.ts'
-import { SECOND_MS } from '../clock.ts'
 import { getOwnEnvironment, readEnvironment } from '../config/env.ts'
 import { readShopData } from '../config/shop-file.ts'
 import type { CatalogConnection } from '../context.ts'
 import { StoreError } from '../errors.ts'
 import { pluralize } from '../lib/plural.ts'
 import type { ExplainedSubRules } from '../offers/sub-ids.ts'
-import type { LockTimeouts } from '../storage/copy-database.ts'
 import { openSqlStore } from '../storage/sql-store.ts'
-import { describeStoreFailure } from '../database/store-failures.ts'
+import { describeStoreFailure } from '../database/failures.ts'
 import { checkMailNetworks, checkSubIds, openSubRules } from './checks/affiliate-networks.ts'
 import { checkClocks, checkEmbeddedCatalog, checkQuota } from './checks/catalog.ts'
 import {
@@ -23,9 +21,6 @@ import { type Finding, CheckReport, findCodeRemedy } from './checks/report.ts'
 import { checkChannels, checkStoredCopy } from './checks/stored-copy.ts'
 import { type CommandContext, type ExitCode, print } from '../command.ts'
 import { createCommandClient, openCatalog } from './open-catalog.ts'
-
-/** A check waits for a database server for a shorter time than a walk. */
-const STORE_TIMEOUTS: LockTimeouts = { openingMs: 2 * SECOND_MS, openMs: 2 * SECOND_MS }
 
 /** Return exit code 1 when anything is wrong. @throws ConfigError when the key file, the shop file or the sub-ids file is unusable (exit code 78). */
 export async function runCheck(command: CommandContext): Promise<ExitCode> {
@@ -68,7 +63,7 @@ async function checkCatalog(
     openSqlStore({
       database: config.database,
       catalog: catalog.copyName,
-      timeouts: STORE_TIMEOUTS,
+      access: 'check',
       history: config.history,
     }),
   )

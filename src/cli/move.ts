@@ -2,8 +2,7 @@ import { existsSync } from 'node:fs'
 import { basename } from 'node:path'
 import type { Kysely } from 'kysely'
 import { MOVED_CATALOG_TABLES, MOVED_USAGE_TABLES } from '../catalog-service/store/moved-tables.ts'
-import { openCatalogStore } from '../catalog-service/store/open-store.ts'
-import { toUsageDatabasePath } from '../catalog-service/store/sqlite.ts'
+import { openCatalogStore, toUsageDatabasePath } from '../catalog-service/store/open-store.ts'
 import { CATALOG_MIGRATIONS, USAGE_MIGRATIONS } from '../catalog-service/store/tables.ts'
 import {
   type DatabaseAddress,
@@ -22,8 +21,8 @@ import {
   moveTables,
   verifyTables,
 } from '../database/move-tables.ts'
-import { findPostgresFailure } from '../database/postgres-failure.ts'
-import { retryConflicts } from '../database/transaction.ts'
+import { findPostgresFailure } from '../database/failures.ts'
+import { retry } from '../database/retries.ts'
 import { MoveError, StoreError, UsageError, VitrineError } from '../errors.ts'
 import { pluralize } from '../lib/plural.ts'
 import { openCopyDatabase } from '../storage/copy-database.ts'
@@ -148,8 +147,8 @@ async function openCopyMove({ name, path, target }: PlannedMove, sources: MoveSo
     label: describeDatabase(target),
     schema: 'vitrine_copy',
     tables: bind(MOVED_COPY_TABLES, source),
-    reader: toPlain(reader),
-    write: (work) => retryConflicts(() => toPlain(writer).transaction().execute(work)),
+    read: (work) => work(toPlain(reader)),
+    write: (work) => retry(() => toPlain(writer).transaction().execute(work)),
     sources,
     close: () => closeAll(sources, close),
   }
@@ -165,13 +164,13 @@ async function openCatalogMove(
   const usagePath = toUsageDatabasePath(path)
   const usage = existsSync(usagePath) ? openMoveSource(usagePath, USAGE_MIGRATIONS, 'catalog usage') : null
   if (usage !== null) sources.push(usage)
-  const { reader, write, close } = await openCatalogStore({ database: target, clock })
+  const { read, write, close } = await openCatalogStore({ database: target, clock })
   return {
     name,
     label: describeDatabase(target),
     schema: 'vitrine_catalog',
     tables: [...bind(MOVED_CATALOG_TABLES, source), ...bind(MOVED_USAGE_TABLES, usage)],
-    reader: toPlain(reader),
+    read: (work) => read((reader) => work(toPlain(reader))),
     write: (work) => write((transaction) => work(toPlain(transaction))),
     sources,
     close: () => closeAll(sources, close),

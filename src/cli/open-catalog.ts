@@ -6,7 +6,7 @@ import { createFixedKeySource, openKeySource } from '../config/key-source.ts'
 import { Secret } from '../config/secrets.ts'
 import type { CatalogConnection, Context, ContextOptions, Demo } from '../context.ts'
 import { findEmbeddedCatalog, toEmbeddedCopyName } from '../storage/embedded-catalogs.ts'
-import { describeStoreFailure } from '../database/store-failures.ts'
+import { describeStoreFailure } from '../database/failures.ts'
 import type { CommandContext } from '../command.ts'
 
 /** Length of the embedded catalog's key, which is created at each start and never stored. */

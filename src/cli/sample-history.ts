@@ -1,5 +1,5 @@
 import { toDay } from '../offers/price-history.ts'
-import { describeStoreFailure } from '../database/store-failures.ts'
+import { describeStoreFailure } from '../database/failures.ts'
 import type { CommandContext } from '../command.ts'
 import type { ContextWithCatalog } from './open-catalog.ts'
 

@@ -5,7 +5,7 @@ import { NoChannelsError, StoreError, UsageError, WalkHeldError } from '../error
 import { listVisibleChannels } from '../freshness/age.ts'
 import { pluralize } from '../lib/plural.ts'
 import { hasOwnerExited } from '../database/lease-owner.ts'
-import { describeStoreFailure } from '../database/store-failures.ts'
+import { describeStoreFailure } from '../database/failures.ts'
 import type { CopyStore } from '../storage/store.ts'
 import { HOLD_REMEDY } from '../sync/held-walk.ts'
 import { runWalk } from '../sync/walk.ts'

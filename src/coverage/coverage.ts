@@ -12,7 +12,7 @@ import {
   type WidgetState,
   sumStates,
 } from '../storage/counts.ts'
-import { isInvalidValue } from '../database/store-failures.ts'
+import { isInvalidValue } from '../database/failures.ts'
 import { type AddOutcome, type PendingBounds, createPendingCounts } from './pending-counts.ts'
 
 /** Time from a count until it is stored. A crash loses as much. */

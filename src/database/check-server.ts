@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Client } from 'pg'
 import type { PostgresAddress } from '../config/database-address.ts'
 import { StoreError } from '../errors.ts'
-import { toPostgresFailure } from './postgres-failure.ts'
+import { toPostgresFailure } from './failures.ts'
 import { closeClient, connectClient, withTimeout } from './postgres.ts'
 
 /** Encodings that store all texts. SQL_ASCII stores bytes unchanged. */

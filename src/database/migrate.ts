@@ -1,8 +1,8 @@
 import { type Kysely, type Migration, type Transaction, sql } from 'kysely'
 import { systemClock } from '../clock.ts'
 import { StoreError, StoreNewerError, StoreOlderError, VitrineError } from '../errors.ts'
-import { describePostgresFailure } from './postgres-failure.ts'
-import { findSqlState, retryConflicts } from './transaction.ts'
+import { describePostgresFailure, findSqlState } from './failures.ts'
+import { retry } from './retries.ts'
 
 /** Migrations by name, applied in name order: `copy-0001-tables`. The word before the number names the database. */
 export type Migrations = Readonly<Record<string, Migration>>
@@ -55,14 +55,14 @@ export async function migratePostgres<T>(
   onMigrated: MigrationListener = () => {},
 ): Promise<void> {
   // "if not exists" can still conflict with another process that creates the same objects.
-  await retryConflicts(() => createSchema(database, schema))
+  await retry(() => createSchema(database, schema))
   try {
-    await retryConflicts(async () => {
+    await retry(async () => {
       await createMigrationTable(database)
       await sql`create table if not exists migration_lock (id integer primary key)`.execute(database)
       await sql`insert into migration_lock (id) values (1) on conflict (id) do nothing`.execute(database)
     })
-    const names = await retryConflicts(() =>
+    const names = await retry(() =>
       database.transaction().execute(async (transaction) => {
         await sql`select id from migration_lock for update`.execute(transaction)
         return applyPending(transaction, migrations, () => ({

@@ -1,7 +1,7 @@
 import { CompiledQuery, type Kysely, type SqliteDatabase, sql } from 'kysely'
 import { MoveError } from '../errors.ts'
-import { findPostgresFailure } from './postgres-failure.ts'
-import { findSqlState } from './transaction.ts'
+import { findPostgresFailure, findSqlState } from './failures.ts'
+import { readInSnapshot } from './open-database.ts'
 
 /** A table that `vitrine move` copies from SQLite to PostgreSQL. */
 export type MovedTable = Readonly<{
@@ -31,7 +31,7 @@ export type Move = Readonly<{
   /** Host, port and database of the target, and how it is emptied. */
   label: string
   schema: string
-  reader: Kysely<unknown>
+  read<T>(work: (reader: Kysely<unknown>) => Promise<T>): Promise<T>
   /** Execute work in a transaction, as other writers of the target do. */
   write<T>(work: (transaction: Kysely<unknown>) => Promise<T>): Promise<T>
 }>
@@ -89,7 +89,7 @@ export async function moveTables(
       onBatch(rows.length)
     }
     if (table.hasGeneratedId === true) await move.write((transaction) => setNextId(transaction, table))
-    if (moved > 0) await sql`analyze ${sql.table(table.name)}`.execute(move.reader)
+    if (moved > 0) await move.read((reader) => sql`analyze ${sql.table(table.name)}`.execute(reader))
     result.push({ table: table.name, moved, total })
   }
   return result
@@ -110,39 +110,44 @@ export async function verifyTables(move: Move, moved: readonly MovedRows[]): Pro
  * Count the rows of the target up to the first that the source does not have. Both lists have the same order, so the target's is
  * a part of the source's.
  */
-async function compareTable(
-  { reader }: Move,
+function compareTable(
+  move: Move,
   table: BoundTable,
 ): Promise<Readonly<{ count: number; hasOther: boolean }>> {
-  const sourceRows = readSource(table)
+  return move.read(async (reader) => {
+    const rows = readSource(table)
+    try {
+      return await readInSnapshot(reader, (snapshot) => compareRows(snapshot, table, rows))
+    } finally {
+      rows.return(undefined)
+    }
+  })
+}
+
+async function compareRows(
+  snapshot: Kysely<unknown>,
+  table: BoundTable,
+  sourceRows: Generator<Row, void>,
+): Promise<Readonly<{ count: number; hasOther: boolean }>> {
   let row = sourceRows.next()
   const columns = row.done === true ? table.key : Object.keys(row.value)
   const targetOrder = table.targetOrder ?? table.key.map(quote).join(', ')
-  try {
-    return await reader
-      .transaction()
-      .setIsolationLevel('repeatable read')
-      .execute(async (transaction) => {
-        await sql`set local idle_in_transaction_session_timeout = 0`.execute(transaction)
-        await sql
-          .raw(
-            `declare moved_rows no scroll cursor for
-            select ${columns.map(quote).join(', ')} from ${quote(table.name)} order by ${targetOrder}`,
-          )
-          .execute(transaction)
-        for (let count = 0; ;) {
-          const { rows } = await sql<Row>`fetch ${sql.lit(FETCHED_ROWS)} from moved_rows`.execute(transaction)
-          if (rows.length === 0) return { count, hasOther: false }
-          for (const targetRow of rows) {
-            while (row.done !== true && !isEqual(row.value, targetRow, columns)) row = sourceRows.next()
-            if (row.done === true) return { count, hasOther: true }
-            count += 1
-            row = sourceRows.next()
-          }
-        }
-      })
-  } finally {
-    sourceRows.return(undefined)
+  await sql`set local idle_in_transaction_session_timeout = 0`.execute(snapshot)
+  await sql
+    .raw(
+      `declare moved_rows no scroll cursor for
+      select ${columns.map(quote).join(', ')} from ${quote(table.name)} order by ${targetOrder}`,
+    )
+    .execute(snapshot)
+  for (let count = 0; ;) {
+    const { rows } = await sql<Row>`fetch ${sql.lit(FETCHED_ROWS)} from moved_rows`.execute(snapshot)
+    if (rows.length === 0) return { count, hasOther: false }
+    for (const targetRow of rows) {
+      while (row.done !== true && !isEqual(row.value, targetRow, columns)) row = sourceRows.next()
+      if (row.done === true) return { count, hasOther: true }
+      count += 1
+      row = sourceRows.next()
+    }
   }
 }
 

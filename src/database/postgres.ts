@@ -15,7 +15,7 @@ import { SECOND_MS } from '../clock.ts'
 import type { PostgresAddress } from '../config/database-address.ts'
 import { StoreError } from '../errors.ts'
 import { BoundClient } from './channel-binding.ts'
-import { toPostgresFailure } from './postgres-failure.ts'
+import { toPostgresFailure } from './failures.ts'
 
 export type PostgresOptions = Readonly<{
   address: PostgresAddress

@@ -13,7 +13,7 @@ import type { AdminAuth } from '../http/admin-auth.ts'
 import { toRefusalHeaders } from '../http/refusals.ts'
 import { HTML_TYPE, sendResponse } from '../http/response.ts'
 import { createOwnPageHeaders } from '../http/security-headers.ts'
-import { isUnreachable } from '../database/store-failures.ts'
+import { isUnreachable } from '../database/failures.ts'
 import type { Surface } from '../widgets/options.ts'
 import { getRequestId, logFailure } from './request-log.ts'
 

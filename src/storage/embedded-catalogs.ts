@@ -1,10 +1,7 @@
 import { existsSync } from 'node:fs'
-import { SECOND_MS } from '../clock.ts'
 import type { DatabaseAddress } from '../config/database-address.ts'
 import { StoreError, VitrineError } from '../errors.ts'
-import { type LockTimeouts, openCopyDatabase } from './copy-database.ts'
-
-const BUSY_TIMEOUTS: LockTimeouts = { openingMs: 5 * SECOND_MS, openMs: SECOND_MS }
+import { openCopyDatabase } from './copy-database.ts'
 
 /** The catalog id follows it in the name of the copy. */
 const EMBEDDED_PREFIX = 'embedded:'
@@ -23,7 +20,7 @@ export async function findEmbeddedCatalog(
   ignoredChannelIds: readonly string[],
 ): Promise<string | undefined> {
   if (address.kind === 'sqlite' && !existsSync(address.path)) return undefined
-  const { reader, close } = await openCopyDatabase(address, BUSY_TIMEOUTS)
+  const { reader, close } = await openCopyDatabase(address, { access: 'check' })
   try {
     const row = await reader
       .selectFrom('channels')

@@ -17,7 +17,7 @@ import { EMPTY_DEAL_COUNTS, countDeals } from './sql-deal-counts.ts'
 import { findDeals } from './sql-deals.ts'
 import { searchProducts } from './sql-search.ts'
 import type { CopyStore } from './store.ts'
-import { isTimeout } from '../database/store-failures.ts'
+import { isTimeout } from '../database/failures.ts'
 
 /** Reads that may scan a whole copy, so they must not run on the thread that serves visitors. */
 export type LongReads = CountReads & Pick<CopyStore, 'findDeals' | 'countDeals' | 'searchProducts'>

@@ -1,7 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { runWithDeadline } from '../database/read-deadline.ts'
 import { serializeError, lowerThreadPriority } from '../lib/thread.ts'
-import { openReader } from './copy-database.ts'
+import { openReader } from '../database/open-database.ts'
 import {
   type ReadRequest,
   type ReadResponse,
@@ -10,11 +10,12 @@ import {
   createLongReads,
   createTimeoutError,
 } from './long-reads.ts'
+import type { CopyTables } from './schema.ts'
 import { createCopyReader } from './sql-copies.ts'
 
 /** Entry point of the thread for long reads of a SQLite file. */
 const { path, catalog } = workerData as ReadThreadData
-const reader = openReader(path)
+const reader = openReader<CopyTables>(path)
 const reads = createLongReads(createCopyReader(reader, catalog))
 
 lowerThreadPriority()

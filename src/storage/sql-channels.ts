@@ -1,7 +1,6 @@
-import { type Kysely, sql } from 'kysely'
+import { type Kysely, type Transaction, sql } from 'kysely'
 import { CHANNEL_KINDS, type Channel } from '../catalog/contract.ts'
 import { toLatestPlausibleMs } from '../clock.ts'
-import { transact } from '../database/transaction.ts'
 import type { ChannelListsTable, ChannelsTable, CopyTables } from './schema.ts'
 import { createInCondition } from './statements.ts'
 import type { ChannelList } from './store.ts'
@@ -28,27 +27,25 @@ export async function findChannelList(
 
 /** Replace the list. A missing channel keeps its row, with the time at which it was first missing. */
 export async function putChannelList(
-  database: Kysely<CopyTables>,
+  transaction: Transaction<CopyTables>,
   catalog: string,
   channels: readonly Channel[],
   asOfMs: number,
 ): Promise<void> {
-  await transact(database, async (transaction) => {
-    const ids = channels.map(({ id }) => id)
-    // Replace times in the future, which a wrong clock wrote.
-    await sql`update channels set gone_at_ms = ${asOfMs} where catalog = ${catalog}
+  const ids = channels.map(({ id }) => id)
+  // Replace times in the future, which a wrong clock wrote.
+  await sql`update channels set gone_at_ms = ${asOfMs} where catalog = ${catalog}
       and (gone_at_ms is null or gone_at_ms > ${toLatestPlausibleMs(asOfMs)})
       and not ${createInCondition(transaction, 'channel_id', ids)}`.execute(transaction)
-    for (const [position, { id, name, kind, url }] of channels.entries())
-      await sql`insert into channels (catalog, channel_id, position, name, kind, url)
+  for (const [position, { id, name, kind, url }] of channels.entries())
+    await sql`insert into channels (catalog, channel_id, position, name, kind, url)
         values (${catalog}, ${id}, ${position}, ${name}, ${kind}, ${url})
         on conflict (catalog, channel_id) do update set position = excluded.position, name = excluded.name,
         kind = excluded.kind, url = excluded.url, gone_at_ms = null`.execute(transaction)
-    await sql`insert into channel_lists (catalog, as_of_ms) values (${catalog}, ${asOfMs})
+  await sql`insert into channel_lists (catalog, as_of_ms) values (${catalog}, ${asOfMs})
       on conflict (catalog) do update set as_of_ms = excluded.as_of_ms, held_since_ms = null`.execute(
-      transaction,
-    )
-  })
+    transaction,
+  )
 }
 
 /** Record that the catalog lists no channels. A time in the future, from a wrong clock, is overwritten. */

@@ -1,11 +1,12 @@
 import { type Kysely, type RawBuilder, type Selectable, type SqlBool, type Transaction, sql } from 'kysely'
 import { type Clock, systemClock, toLatestPlausibleMs } from '../clock.ts'
 import { isPostgres } from '../database/is-postgres.ts'
+import { readInSnapshot } from '../database/open-database.ts'
 import type { ProductProblem } from '../catalog/contract.ts'
 import { parseDrops, parseMalformed } from './rows.ts'
 import type { CopiesTable, CopyTables, WalkPagesTable } from './schema.ts'
 import { execute } from './statements.ts'
-import { type CopyState, type CopyStore, HOLD_REASONS, type HeldWalk, type WalkFailure } from './store.ts'
+import { type CopyState, HOLD_REASONS, type HeldWalk, type WalkFailure } from './store.ts'
 
 export type CopyRow = Readonly<{
   id: number
@@ -60,14 +61,6 @@ export type CopyReader = <T>(
   empty: T,
   read: (snapshot: Transaction<CopyTables>, copy: CopyView) => Promise<T>,
 ) => Promise<T>
-
-/** Run all statements of a read in one snapshot: a walk that completes meanwhile deletes the replaced versions. */
-export function readInSnapshot<T>(
-  reader: Kysely<CopyTables>,
-  read: (snapshot: Transaction<CopyTables>) => Promise<T>,
-): Promise<T> {
-  return reader.transaction().setIsolationLevel('repeatable read').execute(read)
-}
 
 export function createCopyReader(
   reader: Kysely<CopyTables>,
@@ -153,14 +146,17 @@ function toHeldWalk(row: Selectable<CopiesTable>): HeldWalk | null {
 const FIND_MALFORMED = `select malformed from walk_pages
   where copy_id = ? and walk = ? and after_gtin < ? order by after_gtin desc limit 2`
 
-export function createMalformedReader(readCopy: CopyReader): CopyStore['findMalformedEntry'] {
-  return (channelId, gtin) =>
-    readCopy<ProductProblem | undefined>(channelId, undefined, async (snapshot, { id, visibleWalk }) => {
-      const parameters = [id, visibleWalk, gtin]
-      const rows = await execute<Pick<WalkPagesTable, 'malformed'>>(snapshot, FIND_MALFORMED, parameters)
-      const problems = rows.map(({ malformed }) => parseMalformed(malformed ?? '{}')[gtin])
-      return problems.find((problem) => problem !== undefined)
-    })
+export function findMalformedEntry(
+  readCopy: CopyReader,
+  channelId: string,
+  gtin: string,
+): Promise<ProductProblem | undefined> {
+  return readCopy<ProductProblem | undefined>(channelId, undefined, async (snapshot, copy) => {
+    const parameters = [copy.id, copy.visibleWalk, gtin]
+    const rows = await execute<Pick<WalkPagesTable, 'malformed'>>(snapshot, FIND_MALFORMED, parameters)
+    const problems = rows.map(({ malformed }) => parseMalformed(malformed ?? '{}')[gtin])
+    return problems.find((problem) => problem !== undefined)
+  })
 }
 
 export async function findFutureCopies(

@@ -1,18 +1,10 @@
 import { type Kysely, type Transaction, sql } from 'kysely'
 import type { Clock } from '../clock.ts'
 import { isPostgres } from '../database/is-postgres.ts'
-import { transact } from '../database/transaction.ts'
 import { toDay } from '../offers/price-history.ts'
 import { compareTexts } from '../offers/ranking.ts'
-import {
-  type ClickCount,
-  type CountReads,
-  type CountStore,
-  type Counts,
-  type WidgetCount,
-  WIDGET_STATES,
-  sumStates,
-} from './counts.ts'
+import { type ClickCount, type Counts, type WidgetCount, WIDGET_STATES, sumStates } from './counts.ts'
+import type { CopyConnection } from './copy-database.ts'
 import type { ClickCountsTable, CopyTables, CountDaysTable, WidgetCountsTable } from './schema.ts'
 import { execute } from './statements.ts'
 import { type SubSightings, createSubSightings } from './sub-sightings.ts'
@@ -59,29 +51,13 @@ const CLICKS: CountTable = {
 
 type CountRow = WidgetCountsTable | ClickCountsTable
 
-/** Create the counts of a catalog. */
-export function createCountStore(
-  writer: Kysely<CopyTables>,
-  catalog: string,
-  { clock, longReads }: Readonly<{ clock: Clock; longReads: CountReads }>,
-): CountStore {
-  return {
-    addCounts: createCountWriter(writer, catalog, { clock }),
-    listAskedProducts: (...parameters) => longReads.listAskedProducts(...parameters),
-    listPlacements: (...parameters) => longReads.listPlacements(...parameters),
-    listClicks: (...parameters) => longReads.listClicks(...parameters),
-    sumClicks: (...parameters) => longReads.sumClicks(...parameters),
-    findLastShownDays: (...parameters) => longReads.findLastShownDays(...parameters),
-  }
-}
-
 /** Create the function that adds counts to the copies of a catalog (`CountStore.addCounts`). `bounds` is for tests. */
 export function createCountWriter(
-  writer: Kysely<CopyTables>,
+  connection: CopyConnection,
   catalog: string,
   { clock, bounds = COUNT_BOUNDS }: Readonly<{ clock: Clock; bounds?: CountBounds }>,
 ): (counts: Counts) => Promise<number> {
-  const prune = createPruning(writer, clock)
+  const prune = createPruning(connection, clock)
   const sightings = createSubSightings(clock)
   return async (counts) => {
     await prune()
@@ -92,7 +68,7 @@ export function createCountWriter(
         movedCount += await addDay(transaction, catalog, { day, bounds, sightings })
       return movedCount
     }
-    return transact(writer, work, 'read committed')
+    return connection.transact(work, 'read committed')
   }
 }
 
@@ -328,15 +304,17 @@ function toSource(database: Kysely<CopyTables>, { name, keys, sums }: CountTable
 }
 
 /** Create the function that deletes days that are no longer kept, a few rows at a time, until the day ends. */
-function createPruning(writer: Kysely<CopyTables>, clock: Clock): () => Promise<void> {
+function createPruning(connection: CopyConnection, clock: Clock): () => Promise<void> {
   let prunedDay: number | undefined
   return async () => {
     const today = toDay(clock.nowMs())
     if (today === prunedDay) return
     const statement = 'select copy_id, day from count_days where day <= ? order by day, copy_id limit 1'
-    const [oldest] = await execute<DayKey>(writer, statement, [today - KEPT_COUNT_DAYS])
+    const [oldest] = await connection.write(({ writer }) =>
+      execute<DayKey>(writer, statement, [today - KEPT_COUNT_DAYS]),
+    )
     if (oldest === undefined) prunedDay = today
-    else await transact(writer, (transaction) => pruneRows(transaction, oldest), 'read committed')
+    else await connection.transact((transaction) => pruneRows(transaction, oldest), 'read committed')
   }
 }
 

@@ -3,7 +3,6 @@ import { type Kysely, type SqlBool, type Transaction, sql } from 'kysely'
 import { type Clock, DAY_MS, HOUR_MS } from '../clock.ts'
 import { isPostgres } from '../database/is-postgres.ts'
 import { type Lease, type LeaseRow, acquireLease, releaseLease } from '../database/leases.ts'
-import { transact } from '../database/transaction.ts'
 import type {
   DeliveryState,
   EventDetails,
@@ -12,6 +11,7 @@ import type {
   ObservedFeed,
   StoredEvent,
 } from './events.ts'
+import type { CopyConnection } from './copy-database.ts'
 import type { CopyTables } from './schema.ts'
 import { execute } from './statements.ts'
 
@@ -37,46 +37,44 @@ const COLUMNS = 'e.id, e.at_ms, e.channel_id, c.name as channel_name, e.details'
 const SOURCE = 'events e left join channels c on c.catalog = e.catalog and c.channel_id = e.channel_id'
 
 /** Create the events of a catalog. */
-export function createEventStore(
-  { reader, writer }: Readonly<{ reader: Kysely<CopyTables>; writer: Kysely<CopyTables> }>,
-  catalog: string,
-  clock: Clock,
-): EventStore {
+export function createEventStore(connection: CopyConnection, catalog: string, clock: Clock): EventStore {
   const toRow = (database: Kysely<CopyTables>) => toDelivery(database, catalog)
   return {
     async listEvents(limit) {
       const statement = `select ${COLUMNS} from ${SOURCE} where e.catalog = ?
         order by e.at_ms desc, e.position, e.id limit ?`
-      return (await execute<EventRow>(reader, statement, [catalog, limit])).map(toEvent)
+      const rows = await connection.read(({ reader }) =>
+        execute<EventRow>(reader, statement, [catalog, limit]),
+      )
+      return rows.map(toEvent)
     },
     recordFeeds: (feeds, nowMs) =>
-      transact(writer, (transaction) => recordFeeds(transaction, { catalog, feeds, nowMs })),
+      connection.transact((transaction) => recordFeeds(transaction, { catalog, feeds, nowMs })),
     async leaseEvent(lease) {
       // Most polls find nothing, and write nothing.
-      if ((await findPending(reader, catalog, clock.nowMs())) === undefined) return undefined
+      const nowMs = clock.nowMs()
+      const pending = await connection.read(({ reader }) => findPending(reader, catalog, nowMs))
+      if (pending === undefined) return undefined
       const work = (transaction: Transaction<CopyTables>): Promise<LeasedEvent | undefined> =>
         leaseEvent(transaction, { catalog, clock, lease })
-      return transact(writer, work, 'read committed')
+      return connection.transact(work, 'read committed')
     },
     recordDelivery: ({ owner, id, failure, nextAttemptMs }) =>
-      transact(
-        writer,
-        async (transaction) => {
-          const nowMs = clock.nowMs()
-          const isDelivered = failure === null
-          const result = isDelivered
-            ? sql`failures = 0, next_attempt_ms = 0, failure = null, delivered_at_ms = ${nowMs}`
-            : sql`failures = failures + 1, failure = ${failure}, failed_at_ms = ${nowMs}, next_attempt_ms = ${nextAttemptMs}`
-          const isRecorded = await releaseLease(toRow(transaction), owner, result)
-          if (isRecorded && isDelivered)
-            await execute(transaction, 'update events set delivered_at_ms = ? where id = ?', [nowMs, id])
-        },
-        'read committed',
-      ),
+      connection.transact(async (transaction) => {
+        const nowMs = clock.nowMs()
+        const isDelivered = failure === null
+        const result = isDelivered
+          ? sql`failures = 0, next_attempt_ms = 0, failure = null, delivered_at_ms = ${nowMs}`
+          : sql`failures = failures + 1, failure = ${failure}, failed_at_ms = ${nowMs}, next_attempt_ms = ${nextAttemptMs}`
+        const isRecorded = await releaseLease(toRow(transaction), owner, result)
+        if (isRecorded && isDelivered)
+          await execute(transaction, 'update events set delivered_at_ms = ? where id = ?', [nowMs, id])
+      }, 'read committed'),
     async releaseDelivery(owner) {
-      await releaseLease(toRow(writer), owner)
+      await connection.write(({ writer }) => releaseLease(toRow(writer), owner))
     },
-    readDeliveryState: () => readDeliveryState(reader, catalog, clock.nowMs()),
+    readDeliveryState: () =>
+      connection.read(({ reader }) => readDeliveryState(reader, catalog, clock.nowMs())),
   }
 }
 

@@ -1,6 +1,6 @@
 import { type Kysely, type RawBuilder, type Transaction, sql } from 'kysely'
-import { transact } from '../database/transaction.ts'
 import { toDay } from '../offers/price-history.ts'
+import type { CopyConnection } from './copy-database.ts'
 import type { CopyTables } from './schema.ts'
 import { deleteHistories } from './sql-observed-deals.ts'
 import type { HistoryRules } from './sql-price-history.ts'
@@ -20,15 +20,16 @@ type Pruning = Readonly<{
  * them stays, because its price still holds. Days after tomorrow come from a wrong clock: what it saw counts as not seen.
  */
 export async function pruneHistory(
-  database: Kysely<CopyTables>,
+  connection: CopyConnection,
   copyId: number,
   { nowMs, keptDays }: Pick<HistoryRules, 'keptDays'> & Readonly<{ nowMs: number }>,
 ): Promise<void> {
   const today = toDay(nowMs)
   const kept = keptDays === 0 ? null : { firstDay: today - keptDays + 1, today }
   const isPruned = kept === null ? sql`1 = 1` : sql`(day < ${kept.firstDay} or day > ${today + 1})`
-  const { rows } = await sql<{ day: number | null }>`select min(day) as day from observed_days
-    where copy_id = ${copyId} and ${isPruned}`.execute(database)
+  const select = sql<{ day: number | null }>`select min(day) as day from observed_days
+    where copy_id = ${copyId} and ${isPruned}`
+  const { rows } = await connection.write(({ writer }) => select.execute(writer))
   const oldestDay = rows[0]?.day ?? null
   if (oldestDay === null) return
   // Only a change or run that ends on a pruned day, or a change of the first kept one, lets changes go: itself, or the one before.
@@ -39,13 +40,17 @@ export async function pruneHistory(
         or day > ${today + 1})`
   let afterGtin = ''
   for (;;) {
-    const gtins = await readDueGtins(database, copyId, { afterGtin, isDue })
+    const after = afterGtin
+    const gtins = await connection.write(({ writer }) =>
+      readDueGtins(writer, copyId, { afterGtin: after, isDue }),
+    )
     if (gtins.length === 0) break
-    await transact(database, (transaction) => pruneProducts(transaction, copyId, { gtins, kept }))
+    await connection.transact((transaction) => pruneProducts(transaction, copyId, { gtins, kept }))
     afterGtin = gtins.at(-1) ?? ''
   }
   // Last, so that a killed process starts again.
-  await sql`delete from observed_days where copy_id = ${copyId} and ${isPruned}`.execute(database)
+  const deletion = sql`delete from observed_days where copy_id = ${copyId} and ${isPruned}`
+  await connection.write(({ writer }) => deletion.execute(writer))
 }
 
 async function readDueGtins(

@@ -1,9 +1,9 @@
-import type { Kysely, Transaction } from 'kysely'
+import type { Transaction } from 'kysely'
 import type { Clock } from '../clock.ts'
-import { transact } from '../database/transaction.ts'
 import { type PriceChange, listObservedDays, toSeriesKey } from '../offers/price-history.ts'
 import { type PriceRun, clipRun, replaceRuns, toRuns } from '../offers/price-runs.ts'
 import { compareTexts } from '../offers/ranking.ts'
+import type { CopyConnection } from './copy-database.ts'
 import type { CopyTables, PriceChangesTable } from './schema.ts'
 import { createCopyReader, getOrCreateCopy } from './sql-copies.ts'
 import { refreshFalls } from './sql-observed-deals.ts'
@@ -48,23 +48,28 @@ export type HistoryTransfer = Readonly<{
 const PAGE_CHANGES = 2_000
 
 export function createHistoryTransfer(
-  { reader, writer }: Readonly<Record<'reader' | 'writer', Kysely<CopyTables>>>,
+  connection: CopyConnection,
   catalog: string,
   { clock, history }: Readonly<{ clock: Clock; history: HistoryRules }>,
 ): HistoryTransfer {
-  const readCopy = createCopyReader(reader, catalog, clock)
   return {
     async listCopiedChannels() {
       const text = 'select channel_id from copies where catalog = ?'
-      const rows = await execute<{ channel_id: string }>(reader, text, [catalog])
+      const rows = await connection.read(({ reader }) =>
+        execute<{ channel_id: string }>(reader, text, [catalog]),
+      )
       return rows.map((row) => row.channel_id).sort(compareTexts)
     },
     readHistoryPage: (channelId, afterGtin) =>
-      readCopy(channelId, { runs: [], untilGtin: null }, (snapshot, { id, nowMs }) =>
-        readPage(snapshot, id, { afterGtin, ...toKeptPeriod(history, nowMs) }),
+      connection.read(({ reader }) =>
+        createCopyReader(reader, catalog, clock)<HistoryPage>(
+          channelId,
+          { runs: [], untilGtin: null },
+          (snapshot, { id, nowMs }) => readPage(snapshot, id, { afterGtin, ...toKeptPeriod(history, nowMs) }),
+        ),
       ),
     importRuns: (channelId, runs) =>
-      transact(writer, async (transaction) => {
+      connection.transact(async (transaction) => {
         const { id } = await getOrCreateCopy(transaction, catalog, channelId)
         return storeRuns(transaction, id, { runs, period: toKeptPeriod(history, clock.nowMs()) })
       }),

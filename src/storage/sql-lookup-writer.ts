@@ -1,13 +1,15 @@
 import { setImmediate, setTimeout as wait } from 'node:timers/promises'
-import { type Kysely, type Transaction, sql } from 'kysely'
+import { type Transaction, sql } from 'kysely'
 import type { Product } from '../catalog/contract.ts'
 import { type Clock, DAY_MS, isFuture, isNewer } from '../clock.ts'
 import { isPostgres } from '../database/is-postgres.ts'
-import { isConflict, transact } from '../database/transaction.ts'
+import { isConflict } from '../database/retries.ts'
 import { readDatabaseTime } from '../database/lease-time.ts'
+import { isLocked, isReadOnly, isUnavailable } from '../database/failures.ts'
 import { createBatcher } from '../lib/concurrency.ts'
 import { compareTexts } from '../offers/ranking.ts'
 import { type StoredProduct, toStoredProduct, toCanonicalProduct } from './rows.ts'
+import type { CopyConnection } from './copy-database.ts'
 import type { CopyTables } from './schema.ts'
 import { type CopyRow, getOrCreateCopy } from './sql-copies.ts'
 import { toPageTime } from './sql-lookups.ts'
@@ -22,7 +24,6 @@ import { type LookedUpProduct, recordLookups } from './sql-lookup-history.ts'
 import type { HistoryRules } from './sql-price-history.ts'
 import { execute, createInCondition } from './statements.ts'
 import type { CopyEntry, Lookup } from './store.ts'
-import { isUnavailable } from '../database/store-failures.ts'
 
 /** Absences older than any page that is still being written are deleted. */
 const ABSENCE_RETENTION_MS: number = DAY_MS
@@ -42,12 +43,14 @@ type LookupBatch = readonly Lookup[]
  * overwritten, unless its time is in the future.
  */
 export function createLookupWriter(
-  database: Kysely<CopyTables>,
+  connection: CopyConnection,
   catalog: string,
   { clock, history }: Readonly<{ clock: Clock; history: HistoryRules }>,
 ): (lookups: LookupBatch) => Promise<void> {
   const put = (batches: readonly LookupBatch[]): Promise<void> =>
-    putLookups(database, catalog, { lookups: batches.flat(), clock, history })
+    connection.transact((transaction) =>
+      putLookups(transaction, catalog, { lookups: batches.flat(), clock, history }),
+    )
   const putBatches = createBatcher(
     async (batches: readonly LookupBatch[]) => {
       const failures = new Map<LookupBatch, unknown>()
@@ -55,10 +58,9 @@ export function createLookupWriter(
         try {
           await put(group)
         } catch (error) {
-          const isServerFailure = isPostgres(database) && (isConflict(error) || isUnavailable(error))
           // One failing look-up must not fail the others of the group.
           for (const batch of group)
-            if (isServerFailure || group.length === 1) failures.set(batch, error)
+            if (failsForAll(error) || group.length === 1) failures.set(batch, error)
             else await put([batch]).catch((batchError: unknown) => failures.set(batch, batchError))
         }
         // Serve visitors between two transactions.
@@ -72,6 +74,11 @@ export function createLookupWriter(
     const failure = await putBatches(lookups)
     if (failure !== undefined) throw failure
   }
+}
+
+/** Whether the database failed, and not a look-up. */
+function failsForAll(error: unknown): boolean {
+  return isConflict(error) || isUnavailable(error) || isLocked(error) || isReadOnly(error)
 }
 
 /** Split calls into transactions of bounded size, each with at least one call. */
@@ -94,18 +101,16 @@ function splitBatches(batches: readonly LookupBatch[]): readonly (readonly Looku
 }
 
 async function putLookups(
-  database: Kysely<CopyTables>,
+  transaction: Transaction<CopyTables>,
   catalog: string,
   { lookups, clock, history }: Readonly<{ lookups: readonly Lookup[]; clock: Clock; history: HistoryRules }>,
 ): Promise<void> {
-  await transact(database, async (transaction) => {
-    // Use the database's clock: to a machine whose clock is behind, newer look-ups of others would be in the future.
-    const nowMs = (await readDatabaseTime(transaction)) ?? clock.nowMs()
-    for (const [channelId, entries] of groupByChannel(lookups, nowMs)) {
-      const copy = await getOrCreateCopy(transaction, catalog, channelId)
-      await putEntries(transaction, copy, { entries, nowMs, history })
-    }
-  })
+  // Use the database's clock: to a machine whose clock is behind, newer look-ups of others would be in the future.
+  const nowMs = (await readDatabaseTime(transaction)) ?? clock.nowMs()
+  for (const [channelId, entries] of groupByChannel(lookups, nowMs)) {
+    const copy = await getOrCreateCopy(transaction, catalog, channelId)
+    await putEntries(transaction, copy, { entries, nowMs, history })
+  }
 }
 
 /** By GTIN. */

@@ -1,4 +1,4 @@
-import { type Kysely, type Transaction, sql } from 'kysely'
+import { type Transaction, sql } from 'kysely'
 import {
   type QuotaChange,
   type QuotaState,
@@ -9,7 +9,6 @@ import {
 } from '../catalog/quota.ts'
 import { HOUR_MS, MINUTE_MS } from '../clock.ts'
 import { isPostgres } from '../database/is-postgres.ts'
-import { transact } from '../database/transaction.ts'
 import { readDatabaseTime } from '../database/lease-time.ts'
 import type { CopyTables } from './schema.ts'
 
@@ -18,25 +17,22 @@ const RETENTION_DAYS = 8
 
 type QuotaContext = Readonly<{ transaction: Transaction<CopyTables>; catalog: string; nowMs: number }>
 
-/** Change a catalog's quota state in one transaction. Concurrent changes run one after another. */
-export function updateQuota(
-  database: Kysely<CopyTables>,
+/** Change a catalog's quota state in a `read committed` transaction. Concurrent changes run one after another. */
+export async function updateQuota(
+  transaction: Transaction<CopyTables>,
   catalog: string,
   nowMs: number,
   change: QuotaChange,
 ): Promise<QuotaState> {
-  const work = async (transaction: Transaction<CopyTables>): Promise<QuotaState> => {
-    const context = { transaction, catalog, nowMs }
-    if (isPostgres(transaction)) await lockQuota(context)
-    const stored = await readQuota(context)
-    const before = await correctStoredPause(context, stored)
-    const after = change(before)
-    if (isPauseChanged(stored, after)) await writePause(context, after)
-    await addCalls(context, before, after)
-    await addLookups(context, after.lookupsLastHour - before.lookupsLastHour)
-    return after
-  }
-  return transact(database, work, 'read committed')
+  const context = { transaction, catalog, nowMs }
+  if (isPostgres(transaction)) await lockQuota(context)
+  const stored = await readQuota(context)
+  const before = await correctStoredPause(context, stored)
+  const after = change(before)
+  if (isPauseChanged(stored, after)) await writePause(context, after)
+  await addCalls(context, before, after)
+  await addLookups(context, after.lookupsLastHour - before.lookupsLastHour)
+  return after
 }
 
 /** Lock the catalog's row in PostgreSQL; SQLite has only one writer. */

@@ -1,26 +1,30 @@
 import { type Kysely, sql } from 'kysely'
-import { type Clock, systemClock } from '../clock.ts'
+import { type Clock, SECOND_MS, systemClock } from '../clock.ts'
 import type { DatabaseAddress } from '../config/database-address.ts'
-import { isPostgres } from '../database/is-postgres.ts'
+import { type Connection, type ServiceOptions, openConnection } from '../database/connection.ts'
 import { readDatabaseTime } from '../database/lease-time.ts'
 import type { MigrationListener } from '../database/migrate.ts'
-import { StoreError, VitrineError } from '../errors.ts'
-import { type LockTimeouts, openCopyDatabase } from './copy-database.ts'
+import { type LockTimeouts, type OpenDatabase, readInSnapshot } from '../database/open-database.ts'
+import { findFileId } from '../lib/paths.ts'
+import { type CopyAccess, openCopyDatabase } from './copy-database.ts'
+import { type LongReads, type OpenLongReads, createLongReads } from './long-reads.ts'
 import type { CopyTables } from './schema.ts'
-import { createCountStore } from './sql-coverage.ts'
-import { createEventStore } from './sql-events.ts'
-import { findChannelList, recordEmptyChannelList, putChannelList } from './sql-channels.ts'
-import { createLookupLeases } from './sql-lookup-leases.ts'
-import { type OpenLongReads, createLongReads } from './long-reads.ts'
+import { findChannelList, putChannelList, recordEmptyChannelList } from './sql-channels.ts'
 import {
+  type CopyReader,
   countOffers,
   createCopyReader,
-  createMalformedReader,
   findFutureCopies,
+  findMalformedEntry,
   readCopyState,
-  readInSnapshot,
 } from './sql-copies.ts'
+import { createCountWriter } from './sql-coverage.ts'
 import { findDealCurrency } from './sql-deals.ts'
+import { createEventStore } from './sql-events.ts'
+import { type HistoryTransfer, createHistoryTransfer } from './sql-history-transfer.ts'
+import { createLookupLeases } from './sql-lookup-leases.ts'
+import { createLookupWriter } from './sql-lookup-writer.ts'
+import { findPicture, findProduct, findProducts } from './sql-lookups.ts'
 import {
   type HistoryRules,
   NO_HISTORY,
@@ -28,23 +32,21 @@ import {
   readPriceSeries,
   toKeptPeriod,
 } from './sql-price-history.ts'
-import { findUnfinishedWalks } from './sql-walk-leases.ts'
-import { findPicture, findProduct, findProducts } from './sql-lookups.ts'
-import { createLookupWriter } from './sql-lookup-writer.ts'
 import { updateQuota } from './sql-quota.ts'
+import { findUnfinishedWalks } from './sql-walk-leases.ts'
 import { createSqlWalkStore } from './sql-walk-store.ts'
-import { type HistoryTransfer, createHistoryTransfer } from './sql-history-transfer.ts'
 import { maintainSearchIndex } from './sqlite-search-index.ts'
 import { shrinkFile } from './sqlite-shrink.ts'
 import { type CopyEntry, type CopyStore, type WalkStore, isShortRead } from './store.ts'
-import { createServerRunner } from './with-retries.ts'
 
 export type SqlStoreOptions = Readonly<{
   database: DatabaseAddress
   /** Identifies the copy: a different catalog address starts a new one. */
   catalog: string
-  /** By default the timeouts of a walk. */
-  timeouts?: LockTimeouts
+  /** By default `walk`; with `service` always `service`. */
+  access?: Exclude<CopyAccess, 'service'>
+  /** Absent for commands and walks, which need the database. */
+  service?: Omit<ServiceOptions, 'lockedMs' | 'reopenMs' | 'readFileId' | 'mustOpen'>
   /** Decides which times are in the future; by default the system clock. */
   clock?: Clock
   /** By default, no observed prices are kept. */
@@ -66,94 +68,182 @@ export type SqlStore = CopyStore &
     countOffers(channelId: string): Promise<number>
   }>
 
-/** Open the stored copy of one catalog. @throws StoreError, StoreVersionError */
+/** How long a server's write waits for a locked file. A walk locks it for milliseconds. */
+const LOCKED_MS: number = 0.3 * SECOND_MS
+
+/** Opening a file is expensive. */
+const REOPEN_MS: number = 30 * SECOND_MS
+
+/** How long a walk waits for an unavailable server. By then its lease has almost expired. */
+const UNAVAILABLE_MS: number = 30 * SECOND_MS
+
+/**
+ * Open the stored copy of one catalog. Every method says in which lane it runs (`database/connection.ts`).
+ * @throws StoreVersionError when another version created the database; without `service`, StoreError.
+ */
 export async function openSqlStore(options: SqlStoreOptions): Promise<SqlStore> {
-  const { database, catalog, clock = systemClock, history = NO_HISTORY } = options
-  const { reader, writer, close } = await openCopyDatabase(database, options.timeouts, options.onMigrated)
-  const isServer = isPostgres(writer)
-  const runner = isServer
-    ? createServerRunner({ isWalk: options.timeouts === undefined })
-    : maintainSearchIndex(writer)
-  const readCopy = createCopyReader(reader, catalog, clock)
-  const isFile = database.kind === 'sqlite' && database.path !== ':memory:'
-  const readThread = isFile ? options.openLongReads?.({ path: database.path, catalog }) : undefined
-  const directReads = createLongReads(readCopy)
-  const longReads = readThread ?? directReads
-  const methods: SqlStore = {
-    findProduct: (channelId, gtin) => findProduct(reader, { catalog, channelId, gtin, clock }),
-    findProducts: (channelId, gtins) =>
-      readCopy(channelId, new Map<string, CopyEntry>(), (snapshot, copy) =>
-        findProducts(snapshot, copy, gtins),
+  const { catalog, clock = systemClock, history = NO_HISTORY } = options
+  const connection = await connect(options)
+  const isServer = options.database.kind === 'postgres'
+  return {
+    ...createShortReads(connection, { catalog, clock, history }),
+    ...createScans(connection, history),
+    putLookups: createLookupWriter(connection, catalog, { clock, history }),
+    ...createLookupLeases(connection, catalog, clock),
+    putChannelList: (channels, asOfMs) =>
+      connection.transact((transaction) => putChannelList(transaction, catalog, channels, asOfMs)),
+    recordEmptyChannelList: (asOfMs) =>
+      connection.write(({ writer }) => recordEmptyChannelList(writer, catalog, asOfMs)),
+    addCounts: createCountWriter(connection, catalog, { clock }),
+    ...createEventStore(connection, catalog, clock),
+    updateQuota: (nowMs, change) =>
+      connection.transact(
+        (transaction) => updateQuota(transaction, catalog, nowMs, change),
+        'read committed',
       ),
-    findPicture: (pictureHash) => findPicture(reader, catalog, pictureHash),
-    putLookups: createLookupWriter(writer, catalog, { clock, history }),
-    ...createLookupLeases(writer, catalog, clock),
-    findChannelList: () => readInSnapshot(reader, (snapshot) => findChannelList(snapshot, catalog)),
-    putChannelList: (channels, asOfMs) => putChannelList(writer, catalog, channels, asOfMs),
-    recordEmptyChannelList: (asOfMs) => recordEmptyChannelList(writer, catalog, asOfMs),
-    getCopyState: (channelId) => readCopyState(reader, catalog, channelId),
-    findMalformedEntry: createMalformedReader(readCopy),
-    async findDeals(query, timeoutMs) {
-      // What was observed is deleted with the next walk.
-      if (history.keptDays === 0 && query.evidence === 'observed') return []
-      return (isShortRead(query) ? directReads : longReads).findDeals(query, timeoutMs)
-    },
-    countDeals: (...parameters) => longReads.countDeals(...parameters),
-    // The first products are a short index read. The startup message uses it, which needs no thread.
-    searchProducts: (channelId, text, limit) =>
-      (text === '' ? directReads : longReads).searchProducts(channelId, text, limit),
+    findUnfinishedWalks: () => connection.read(({ reader }) => findUnfinishedWalks(reader, catalog, clock)),
+    findFutureCopies: () => connection.read(({ reader }) => findFutureCopies(reader, catalog, clock.nowMs())),
+    readDatabaseTime: () => connection.read(({ reader }) => readDatabaseTime(reader)),
+    ping: () => connection.ping(),
+    checkWritable: () => connection.checkWritable(),
+    ...createSqlWalkStore(connection, catalog, { clock, history }),
+    ...createHistoryTransfer(connection, catalog, { clock, history }),
+    findDamage: async () => (isServer ? null : connection.read(({ reader }) => findDamage(reader))),
+    // PostgreSQL maintains its files itself.
+    shrink: async (signal) =>
+      isServer ? undefined : connection.write(({ writer }) => shrinkFile(writer, signal)),
+    countOffers: (channelId) =>
+      connection.read(({ readCopy }) =>
+        readCopy(channelId, 0, (snapshot, { id, visibleWalk }) => countOffers(snapshot, id, visibleWalk)),
+      ),
+    close: () => connection.close(),
+  }
+}
+
+type CopyOptions = Readonly<{ catalog: string; clock: Clock; history: HistoryRules }>
+
+/** Reads of boxes, and of what grids need besides their deals. */
+function createShortReads(
+  connection: Connection<CopyTables, OpenCopy>,
+  { catalog, clock, history }: CopyOptions,
+) {
+  return {
+    findProduct: (channelId, gtin) =>
+      connection.readShort(({ reader }) => findProduct(reader, { catalog, channelId, gtin, clock })),
+    findProducts: (channelId, gtins) =>
+      connection.read(({ readCopy }) =>
+        readCopy(channelId, new Map<string, CopyEntry>(), (snapshot, copy) =>
+          findProducts(snapshot, copy, gtins),
+        ),
+      ),
+    findPicture: (pictureHash) =>
+      connection.readShort(({ reader }) => findPicture(reader, catalog, pictureHash)),
+    findChannelList: () =>
+      connection.readShort(({ reader }) =>
+        readInSnapshot(reader, (snapshot) => findChannelList(snapshot, catalog)),
+      ),
+    getCopyState: (channelId) =>
+      connection.readShort(({ reader }) => readCopyState(reader, catalog, channelId)),
+    findMalformedEntry: (channelId, gtin) =>
+      connection.readShort(({ readCopy }) => findMalformedEntry(readCopy, channelId, gtin)),
     findPriceSeries: (channelId, gtin) =>
-      readCopy(channelId, [], (snapshot, { id, nowMs }) =>
-        readPriceSeries(snapshot, id, { gtin, ...toKeptPeriod(history, nowMs) }),
+      connection.readShort(({ readCopy }) =>
+        readCopy(channelId, [], (snapshot, { id, nowMs }) =>
+          readPriceSeries(snapshot, id, { gtin, ...toKeptPeriod(history, nowMs) }),
+        ),
       ),
     async countObservedDays(channelId) {
       if (history.keptDays === 0) return null
-      return readCopy(channelId, { all: 0, imported: 0 }, (snapshot, { id, nowMs }) =>
-        countObservedDays(snapshot, id, toKeptPeriod(history, nowMs)),
+      return connection.readShort(({ readCopy }) =>
+        readCopy(channelId, { all: 0, imported: 0 }, (snapshot, { id, nowMs }) =>
+          countObservedDays(snapshot, id, toKeptPeriod(history, nowMs)),
+        ),
       )
     },
-    findDealCurrency: (channelId) => readCopy<string | undefined>(channelId, undefined, findDealCurrency),
-    ...createCountStore(writer, catalog, { clock, longReads }),
-    ...createEventStore({ reader, writer }, catalog, clock),
-    updateQuota: (nowMs, change) => updateQuota(writer, catalog, nowMs, change),
-    findUnfinishedWalks: () => findUnfinishedWalks(reader, catalog, clock),
-    findFutureCopies: () => findFutureCopies(reader, catalog, clock.nowMs()),
-    readDatabaseTime: () => readDatabaseTime(reader),
-    ping: async () => void (await sql`select count(*) from copies`.execute(reader)),
-    // A rejected write closes its connection, so the next check opens a new one.
-    async checkWritable() {
-      if (isServer) await sql`select 1 from copies where false for update`.execute(writer)
-    },
-    ...createSqlWalkStore(writer, catalog, { clock, history }),
-    ...createHistoryTransfer({ reader, writer }, catalog, { clock, history }),
-    findDamage: async () => (isServer ? null : findDamage(reader)),
-    // PostgreSQL maintains its files itself.
-    shrink: async (signal) => (isServer ? undefined : shrinkFile(writer, signal)),
-    countOffers: (channelId) =>
-      readCopy(channelId, 0, (snapshot, { id, visibleWalk }) => countOffers(snapshot, id, visibleWalk)),
-    async close() {
-      await runner.stop()
-      await readThread?.close()
-      await close()
-    },
-  }
-  return wrapMethods(methods, (name, action) =>
-    runner.run(action).catch((error: unknown) => {
-      if (error instanceof VitrineError) throw error
-      throw new StoreError(`the stored copy failed at ${name}`, { cause: error })
-    }),
-  )
+    findDealCurrency: (channelId) =>
+      connection.readShort(({ readCopy }) =>
+        readCopy<string | undefined>(channelId, undefined, findDealCurrency),
+      ),
+  } satisfies Partial<CopyStore>
 }
 
-/** Run each method through `run`. */
-function wrapMethods(
-  methods: SqlStore,
-  run: <T>(name: string, action: () => Promise<T>) => Promise<T>,
-): SqlStore {
-  const wrapped = Object.entries<(...parameters: never) => Promise<unknown>>(methods).map(
-    ([name, method]) => [name, (...parameters: never) => run(name, () => method(...parameters))] as const,
-  )
-  return Object.fromEntries(wrapped) as SqlStore
+/** Reads that can scan a whole copy. */
+function createScans(connection: Connection<CopyTables, OpenCopy>, history: HistoryRules) {
+  return {
+    async findDeals(query, timeoutMs) {
+      // What was observed is deleted with the next walk.
+      if (history.keptDays === 0 && query.evidence === 'observed') return []
+      return connection.readLong(({ directReads, longReads }) =>
+        (isShortRead(query) ? directReads : longReads).findDeals(query, timeoutMs),
+      )
+    },
+    countDeals: (query, shopKeys) =>
+      connection.read(({ longReads }) => longReads.countDeals(query, shopKeys)),
+    // The first products are a short index read. The startup message uses it, which needs no thread.
+    searchProducts: (channelId, text, limit) =>
+      connection.read(({ directReads, longReads }) =>
+        (text === '' ? directReads : longReads).searchProducts(channelId, text, limit),
+      ),
+    listAskedProducts: (channelId, request) =>
+      connection.read(({ longReads }) => longReads.listAskedProducts(channelId, request)),
+    listPlacements: (channelId, request) =>
+      connection.read(({ longReads }) => longReads.listPlacements(channelId, request)),
+    listClicks: (channelId, request) =>
+      connection.read(({ longReads }) => longReads.listClicks(channelId, request)),
+    sumClicks: (channelId, request) =>
+      connection.read(({ longReads }) => longReads.sumClicks(channelId, request)),
+    findLastShownDays: (channelId, gtins) =>
+      connection.read(({ longReads }) => longReads.findLastShownDays(channelId, gtins)),
+  } satisfies Partial<CopyStore>
+}
+
+function connect(options: SqlStoreOptions): Promise<Connection<CopyTables, OpenCopy>> {
+  const { database, access = 'walk', service, clock } = options
+  const isServer = database.kind === 'postgres'
+  return openConnection<CopyTables, OpenCopy>({
+    open: (timeouts) => openCopy(options, timeouts),
+    kind: isServer ? 'server' : 'file',
+    table: 'copies',
+    failure: 'the stored copy failed',
+    ...(clock && { clock }),
+    ...(service === undefined && access === 'walk' && { unavailableMs: UNAVAILABLE_MS }),
+    service: service && {
+      ...service,
+      lockedMs: LOCKED_MS,
+      reopenMs: REOPEN_MS,
+      ...(database.kind === 'sqlite' && { readFileId: () => findFileId(database.path) }),
+    },
+  })
+}
+
+/** `longReads`: on their own thread, if there is one. */
+type OpenCopy = OpenDatabase<CopyTables> &
+  Readonly<{ readCopy: CopyReader; directReads: LongReads; longReads: LongReads }>
+
+async function openCopy(options: SqlStoreOptions, timeouts?: LockTimeouts): Promise<OpenCopy> {
+  const { database, catalog, access, service, clock = systemClock, onMigrated, openLongReads } = options
+  const opened = await openCopyDatabase(database, {
+    access: service === undefined ? access : 'service',
+    timeouts,
+    onMigrated,
+  })
+  const isFile = database.kind === 'sqlite' && database.path !== ':memory:'
+  const readThread = isFile ? openLongReads?.({ path: database.path, catalog }) : undefined
+  const index = database.kind === 'sqlite' ? maintainSearchIndex(opened.writer) : undefined
+  const readCopy = createCopyReader(opened.reader, catalog, clock)
+  const directReads = createLongReads(readCopy)
+  return {
+    ...opened,
+    ...(index && { repair: index.repair }),
+    readCopy,
+    directReads,
+    longReads: readThread ?? directReads,
+    async close() {
+      await index?.stop()
+      await readThread?.close()
+      await opened.close()
+    },
+  }
 }
 
 async function findDamage(reader: Kysely<CopyTables>): Promise<string | null> {

@@ -9,8 +9,8 @@ import {
   lockFence,
   releaseLease,
 } from '../database/leases.ts'
-import { transact } from '../database/transaction.ts'
 import { WalkError } from '../errors.ts'
+import type { CopyConnection } from './copy-database.ts'
 import type { CopyTables } from './schema.ts'
 import { type CopyRow, getOrCreateCopy } from './sql-copies.ts'
 import type { UnfinishedWalk, WalkStore } from './store.ts'
@@ -23,13 +23,15 @@ export function createLeaseLostError(): WalkError {
 }
 
 export type WalkWriter = Readonly<{
-  database: Kysely<CopyTables>
   copy: CopyRow
+  /** Run work outside of a transaction, or with transactions of its own; it can run twice. */
+  run: <T>(work: (database: Kysely<CopyTables>) => Promise<T>) => Promise<T>
+  transact: <T>(work: (transaction: Transaction<CopyTables>) => Promise<T>) => Promise<T>
   /**
    * Run a transaction while the lease is locked. Without a lease of this process, the fence is not checked.
    * @throws WalkError when another process has acquired the lease
    */
-  write<T>(work: (transaction: Transaction<CopyTables>) => Promise<T>): Promise<T>
+  write: <T>(work: (transaction: Transaction<CopyTables>) => Promise<T>) => Promise<T>
 }>
 
 export type WalkLeases = Pick<WalkStore, 'acquireWalkLease' | 'releaseWalkLease' | 'findWalkLeaseOwner'> &
@@ -42,44 +44,49 @@ type OwnLease = Readonly<{ owner: string; fence: number }>
  * Create the walk leases, which are in the copy's row. By the fence, a process that was suspended for longer than its lease
  * detects that another process has taken over the walk.
  */
-export function createWalkLeases(database: Kysely<CopyTables>, catalog: string, clock: Clock): WalkLeases {
+export function createWalkLeases(connection: CopyConnection, catalog: string, clock: Clock): WalkLeases {
   const ownLeases = new Map<number, OwnLease>()
-  const toRow = ({ id }: CopyRow, executor: Kysely<CopyTables> = database): LeaseRow => ({
-    database: executor,
+  const run: WalkWriter['run'] = (work) => connection.write(({ writer }) => work(writer))
+  const findCopy = (channelId: string): Promise<CopyRow> =>
+    run((database) => getOrCreateCopy(database, catalog, channelId))
+  const toRow = ({ id }: CopyRow, database: Kysely<CopyTables>): LeaseRow => ({
+    database,
     clock,
     table: 'copies',
     key: sql`id = ${id}`,
   })
   return {
     async acquireWalkLease(channelId, lease) {
-      const copy = await getOrCreateCopy(database, catalog, channelId)
+      const copy = await findCopy(channelId)
       const { owner } = lease
       const ownLease = ownLeases.get(copy.id)
       // An expired lease of this process still belongs to it until another process acquires it.
-      if (ownLease?.owner === owner) return extendLease(toRow(copy), lease, ownLease.fence)
-      const fence = await acquireFencedLease(toRow(copy), lease)
+      if (ownLease?.owner === owner)
+        return run((database) => extendLease(toRow(copy, database), lease, ownLease.fence))
+      const fence = await run((database) => acquireFencedLease(toRow(copy, database), lease))
       if (fence === undefined) return false
       ownLeases.set(copy.id, { owner, fence })
       return true
     },
     async releaseWalkLease(channelId, owner) {
-      const copy = await getOrCreateCopy(database, catalog, channelId)
+      const copy = await findCopy(channelId)
       if (ownLeases.get(copy.id)?.owner === owner) ownLeases.delete(copy.id)
-      await releaseLease(toRow(copy), owner)
+      await run((database) => releaseLease(toRow(copy, database), owner))
     },
     async findWalkLeaseOwner(channelId) {
-      const { id } = await getOrCreateCopy(database, catalog, channelId)
-      const { rows } = await sql<{ owner: string | null }>`
-        select lease_owner as owner from copies where id = ${id}`.execute(database)
+      const { id } = await findCopy(channelId)
+      const select = sql<{ owner: string | null }>`select lease_owner as owner from copies where id = ${id}`
+      const { rows } = await run((database) => select.execute(database))
       return rows[0]?.owner ?? null
     },
     async openWriter(channelId) {
-      const copy = await getOrCreateCopy(database, catalog, channelId)
+      const copy = await findCopy(channelId)
       return {
-        database,
         copy,
+        run,
+        transact: (work) => connection.transact(work),
         write: (work) =>
-          transact(database, async (transaction) => {
+          connection.transact(async (transaction) => {
             const ownLease = ownLeases.get(copy.id)
             if (ownLease !== undefined && !(await lockFence(toRow(copy, transaction), ownLease.fence)))
               throw createLeaseLostError()

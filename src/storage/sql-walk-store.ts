@@ -1,11 +1,11 @@
 import { type Kysely, type RawBuilder, type SqlBool, type Transaction, sql } from 'kysely'
 import { type DropCounts, addDropCounts, countMalformedOffers, isMostlyMalformed } from '../catalog/parse.ts'
 import { type Clock, DAY_MS, isFuture, toLatestPlausibleMs } from '../clock.ts'
-import { transact } from '../database/transaction.ts'
 import { WalkError } from '../errors.ts'
 import { createShopBook } from '../offers/shop-book.ts'
 import { cleanText } from '../offers/text.ts'
 import { parseDrops } from './rows.ts'
+import type { CopyConnection } from './copy-database.ts'
 import type { CopyTables, WalkPagesTable } from './schema.ts'
 import { type CopyRow, countOffers, createVersionCondition } from './sql-copies.ts'
 import { computeDealCurrency } from './sql-deals.ts'
@@ -25,17 +25,17 @@ const MAX_TRANSACTION_PRODUCTS = 100
 const LAPSED_RETENTION_MS: number = 7 * DAY_MS
 
 export function createSqlWalkStore(
-  database: Kysely<CopyTables>,
+  connection: CopyConnection,
   catalog: string,
   { clock, history }: Readonly<{ clock: Clock; history: HistoryRules }>,
 ): WalkStore {
-  const { openWriter, ...leases } = createWalkLeases(database, catalog, clock)
+  const { openWriter, ...leases } = createWalkLeases(connection, catalog, clock)
   return {
     ...leases,
     async beginWalk(channelId, times) {
       const writer = await openWriter(channelId)
       // Before the pages: what a wrong clock recorded would keep them from being recorded.
-      await pruneHistory(writer.database, writer.copy.id, { nowMs: times.nowMs, ...history })
+      await pruneHistory(connection, writer.copy.id, { nowMs: times.nowMs, ...history })
       return beginWalk(writer, times)
     },
     applyPage: async (channelId, page) =>
@@ -78,9 +78,10 @@ function limitReason(reason: string): string {
 
 type BeginTimes = Parameters<WalkStore['beginWalk']>[1]
 
-async function beginWalk({ database, copy, write }: WalkWriter, times: BeginTimes): Promise<WalkPosition> {
-  await deleteEndedVersions(database, copy.id, copy.currentWalk)
-  if (copy.currentWalk === 0) await dropDealIndexes(database)
+async function beginWalk(writer: WalkWriter, times: BeginTimes): Promise<WalkPosition> {
+  const { copy, run, write } = writer
+  await deleteEndedVersions(writer, copy.currentWalk)
+  if (copy.currentWalk === 0) await run(dropDealIndexes)
   return write((transaction) => resumeOrStartWalk(transaction, copy, times))
 }
 
@@ -127,16 +128,17 @@ async function findResumePosition(
 }
 
 async function completeWalk(
-  { database, copy, write }: WalkWriter,
+  writer: WalkWriter,
   { isMalformed, ...ended }: Omit<EndedWalk, 'copyId' | 'currentWalk'> & Readonly<{ isMalformed: boolean }>,
 ): Promise<void> {
+  const { copy, run, write } = writer
   const { walk, nowMs } = ended
-  await createDealIndexes(database)
-  const { productCount, drops } = await sumPages(database, copy.id, walk)
-  const dealCount = await countDeals(database, copy.id, walk)
-  const dealCurrency = await computeDealCurrency(database, copy.id, walk)
+  await run(createDealIndexes)
+  const { productCount, drops } = await run((database) => sumPages(database, copy.id, walk))
+  const dealCount = await run((database) => countDeals(database, copy.id, walk))
+  const dealCurrency = await run((database) => computeDealCurrency(database, copy.id, walk))
   const { id: copyId, currentWalk } = copy
-  const addEvents = await prepareEvents(database, { ...ended, copyId, currentWalk })
+  const addEvents = await run((database) => prepareEvents(database, { ...ended, copyId, currentWalk }))
   const { rows } = await write(async (transaction) => {
     // Another walk may have started meanwhile and dropped the indexes.
     await createDealIndexes(transaction)
@@ -151,13 +153,13 @@ async function completeWalk(
     if (updated.rows.length > 0) await addEvents(transaction)
     return updated
   })
-  await deleteEndedVersions(database, copy.id, walk)
+  await deleteEndedVersions(writer, walk)
   const startedAtMs = rows[0]?.started_at_ms ?? 0
   // The walk's pages supersede older absences. Absences in the future were written with a wrong clock.
   const isOldAbsence = sql<SqlBool>`(as_of_ms < ${startedAtMs} or as_of_ms > ${toLatestPlausibleMs(nowMs)})`
-  await deleteInSteps(database, 'absences', sql`copy_id = ${copy.id} and ${isOldAbsence}`)
+  await deleteInSteps(run, 'absences', sql`copy_id = ${copy.id} and ${isOldAbsence}`)
   const oldestMs = nowMs - LAPSED_RETENTION_MS
-  await deleteInSteps(database, 'lapsed_deals', sql`copy_id = ${copy.id} and lapsed_at_ms < ${oldestMs}`)
+  await deleteInSteps(run, 'lapsed_deals', sql`copy_id = ${copy.id} and lapsed_at_ms < ${oldestMs}`)
 }
 
 /** Hold the walk: its rows stay invisible, and the next walk compares them again. */
@@ -170,11 +172,13 @@ async function holdWalk({ copy, write }: WalkWriter, walk: number, held: HeldWal
   })
 }
 
-async function isWalkMalformed({ database, copy }: WalkWriter, walk: number): Promise<boolean> {
-  const { productCount, drops } = await sumPages(database, copy.id, walk)
-  const hasMalformedOffers = countMalformedOffers(drops) > 0
-  const offerCount = hasMalformedOffers ? await countOffers(database, copy.id, walk) : 0
-  return isMostlyMalformed(drops, { offerCount, productCount })
+function isWalkMalformed({ copy, run }: WalkWriter, walk: number): Promise<boolean> {
+  return run(async (database) => {
+    const { productCount, drops } = await sumPages(database, copy.id, walk)
+    const hasMalformedOffers = countMalformedOffers(drops) > 0
+    const offerCount = hasMalformedOffers ? await countOffers(database, copy.id, walk) : 0
+    return isMostlyMalformed(drops, { offerCount, productCount })
+  })
 }
 
 async function sumPages(
@@ -203,14 +207,14 @@ async function deletePages(database: Kysely<CopyTables>, copyId: number, walk: n
 
 /** Delete versions that ended at or before `walk`, in small transactions. */
 async function deleteEndedVersions(
-  database: Kysely<CopyTables>,
-  copyId: number,
+  { copy: { id: copyId }, run, transact }: WalkWriter,
   walk: number,
 ): Promise<void> {
+  const select = sql<{ id: number; deal_count: number }>`
+    select id, (select count(*) from deals where deals.product_id = products.id) as deal_count from products
+    where copy_id = ${copyId} and until_walk <= ${walk} limit ${MAX_TRANSACTION_PRODUCTS}`
   for (;;) {
-    const { rows } = await sql<{ id: number; deal_count: number }>`
-      select id, (select count(*) from deals where deals.product_id = products.id) as deal_count from products
-      where copy_id = ${copyId} and until_walk <= ${walk} limit ${MAX_TRANSACTION_PRODUCTS}`.execute(database)
+    const { rows } = await run((database) => select.execute(database))
     if (rows.length === 0) break
     let count = 0
     const removed = rows.filter(
@@ -218,21 +222,22 @@ async function deleteEndedVersions(
     )
     const ids = removed.map(({ id }) => id)
     // Pass `walk`, because a walk of another process may have revived a version since.
-    await transact(database, (transaction) => deleteVersions(transaction, ids, walk))
+    await transact((transaction) => deleteVersions(transaction, ids, walk))
   }
-  await sql`delete from walk_pages where copy_id = ${copyId} and walk < ${walk}`.execute(database)
+  const deletion = sql`delete from walk_pages where copy_id = ${copyId} and walk < ${walk}`
+  await run((database) => deletion.execute(database))
 }
 
 /** Delete the rows that meet the condition, in small transactions. */
 async function deleteInSteps(
-  database: Kysely<CopyTables>,
+  run: WalkWriter['run'],
   table: 'absences' | 'lapsed_deals',
   isOld: RawBuilder<unknown>,
 ): Promise<void> {
   for (;;) {
     const gtins = sql`select gtin from ${sql.table(table)} where ${isOld} limit ${MAX_TRANSACTION_PRODUCTS}`
-    const { numAffectedRows } = await sql`delete from ${sql.table(table)}
-      where ${isOld} and gtin in (${gtins})`.execute(database)
+    const deletion = sql`delete from ${sql.table(table)} where ${isOld} and gtin in (${gtins})`
+    const { numAffectedRows } = await run((database) => deletion.execute(database))
     if ((numAffectedRows ?? 0n) === 0n) return
   }
 }

@@ -1,8 +1,9 @@
 import { type Kysely, type QueryExecutorProvider, type Transaction, sql } from 'kysely'
 import { MINUTE_MS, SECOND_MS, systemClock } from '../clock.ts'
+import { isLocked } from '../database/failures.ts'
 import { createPause } from '../lib/backoff.ts'
 import type { CopyTables } from './schema.ts'
-import type { CallRunner } from './with-retries.ts'
+import { retry } from '../database/retries.ts'
 
 /** Create, fill and rebuild the FTS5 search index of a SQLite file. `sql-search.ts` reads it. */
 
@@ -23,8 +24,6 @@ const REBUILD_PAUSE_MS: number = MINUTE_MS
 
 /** SQLite's messages about a damaged index. A constraint without a name belongs to FTS5's own tables. */
 const INDEX_DAMAGE = /^(?:fts5: corrupt|constraint failed$)/
-
-const DATABASE_LOCKED = /locked|busy/
 
 /** The row id contains the copy id, so that a search reads one copy only. */
 const ADD_WORDS =
@@ -67,44 +66,42 @@ export async function insertWithSearchWords(
   return ids
 }
 
-/**
- * Create the runner for a SQLite file, which adds missing products to the index in the background. A call that fails on a damaged
- * index is retried after the index was replaced by an empty one.
- */
-export function maintainSearchIndex(database: Kysely<CopyTables>): CallRunner {
+/** `repair` replaces a damaged index by an empty one (`OpenDatabase.repair`). `stop` ends the background work. */
+export type SearchIndexMaintenance = Readonly<{
+  repair(error: unknown, startedMs: number): Promise<boolean>
+  stop(): Promise<void>
+}>
+
+/** Add missing products to the index of a SQLite file in the background. */
+export function maintainSearchIndex(database: Kysely<CopyTables>): SearchIndexMaintenance {
   const pause = createPause(systemClock, { initialMs: REBUILD_PAUSE_MS, maxMs: REBUILD_PAUSE_MS })
-  let rebuilds = 0
+  let rebuiltMs = -Infinity
   let rebuilding: Promise<void> | undefined
   const rebuild = async (): Promise<void> => {
     pause.start()
     try {
       await rebuildIndex(database)
-      rebuilds++
+      rebuiltMs = performance.now()
     } catch (error) {
       // Let the next call retry immediately.
-      if (hasMessage(error, DATABASE_LOCKED)) pause.end()
+      if (isLocked(error)) pause.end()
       throw error
     } finally {
       rebuilding = undefined
     }
   }
-  const run = async <T>(action: () => Promise<T>): Promise<T> => {
-    const rebuildsBefore = rebuilds
-    try {
-      return await action()
-    } catch (error) {
-      if (!hasMessage(error, INDEX_DAMAGE)) throw error
-      // Another call may have rebuilt the index while this one ran.
-      if (rebuilds === rebuildsBefore) {
-        if (rebuilding === undefined && pause.isActive()) throw error
-        await (rebuilding ??= rebuild())
-      }
-      filler.wake()
-      return action()
+  const repair = async (error: unknown, startedMs: number): Promise<boolean> => {
+    if (!(error instanceof Error && INDEX_DAMAGE.test(error.message))) return false
+    // Another call may have rebuilt the index while this one ran.
+    if (rebuiltMs < startedMs) {
+      if (rebuilding === undefined && pause.isActive()) return false
+      await (rebuilding ??= rebuild())
     }
+    filler.wake()
+    return true
   }
-  const filler = startFilling(() => run(() => fillNextBatch(database)))
-  return { run, stop: filler.stop }
+  const filler = startFilling(() => retry(() => fillNextBatch(database), { repair }))
+  return { repair, stop: filler.stop }
 }
 
 /** Run `step` repeatedly in the background; `wake` ends the current pause. */
@@ -140,10 +137,6 @@ async function rebuildIndex(database: Kysely<CopyTables>): Promise<void> {
     await sql`drop table if exists search_backlog`.execute(transaction)
     await createSearchIndex(transaction)
   })
-}
-
-function hasMessage(error: unknown, pattern: RegExp): boolean {
-  return error instanceof Error && pattern.test(error.message)
 }
 
 /** Add the next products to the index. Several processes can do this at the same time. */

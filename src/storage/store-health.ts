@@ -1,10 +1,10 @@
 import { type Clock, MINUTE_MS, isWithin } from '../clock.ts'
-import { listCauses } from '../database/error-causes.ts'
+import { listCauses } from '../database/failures.ts'
 import { StoreError } from '../errors.ts'
 import type { Logger } from '../observability/logger.ts'
 import type { Metrics } from '../observability/metrics.ts'
 import type { CopyStore } from './store.ts'
-import { describeStoreFailure, isReadOnly, isInvalidValue } from '../database/store-failures.ts'
+import { describeStoreFailure, isReadOnly, isInvalidValue } from '../database/failures.ts'
 
 export type StoreFailure = Readonly<{ atMs: number; reason: string }>
 

@@ -14,6 +14,7 @@ import {
   addApiKey,
 } from './harness.ts'
 import { requestValidated } from './openapi-validation.ts'
+import { getReader, getUsage } from './store-handles.ts'
 
 async function setLimit(fixture: ServiceUnderTest, dailyLimit: number | null): Promise<void> {
   await fixture.store.write((database) =>
@@ -22,7 +23,7 @@ async function setLimit(fixture: ServiceUnderTest, dailyLimit: number | null): P
 }
 
 async function fetchUsage(fixture: ServiceUnderTest): Promise<number> {
-  const rows = await fixture.store.usage.selectFrom('usage').selectAll().execute()
+  const rows = await (await getUsage(fixture.store)).selectFrom('usage').selectAll().execute()
   return rows.reduce((sum, row) => sum + row.requests, 0)
 }
 
@@ -58,7 +59,7 @@ describe('contract, section 5: authentication', () => {
 
   it('key - revoked - 401 at once', async () => {
     const fixture = await startTestService()
-    const [key] = await fetchApiKeys(fixture.store)
+    const [key] = await fixture.store.read(fetchApiKeys)
     expect(await revokeApiKey(fixture.store, key?.id ?? '')).toBe(true)
     expect(await revokeApiKey(fixture.store, key?.id ?? '')).toBe(false)
     expect(await fixture.get('/v0/channels')).toMatchObject({
@@ -69,9 +70,9 @@ describe('contract, section 5: authentication', () => {
 
   it('key - used - its last use is recorded to the minute, without a write for each request', async () => {
     const fixture = await startTestService()
-    const readUses = () => fixture.store.usage.selectFrom('key_uses').selectAll().execute()
+    const readUses = async () => (await getUsage(fixture.store)).selectFrom('key_uses').selectAll().execute()
     const firstMs = fixture.clock.nowMs()
-    const [{ id: key_id } = { id: '' }] = await fetchApiKeys(fixture.store)
+    const [{ id: key_id } = { id: '' }] = await fixture.store.read(fetchApiKeys)
     await fixture.get('/v0/channels')
     fixture.clock.advance(MINUTE_MS - 1)
     await fixture.get('/v0/channels')
@@ -84,7 +85,7 @@ describe('contract, section 5: authentication', () => {
   it('key - stored - only its hash is in the database', async () => {
     const { store } = await openTestStore()
     const { key } = await addApiKey(store, 'one')
-    const row = await store.reader.selectFrom('api_keys').selectAll().executeTakeFirstOrThrow()
+    const row = await (await getReader(store)).selectFrom('api_keys').selectAll().executeTakeFirstOrThrow()
     expect(JSON.stringify(row)).not.toContain(key)
     expect(row.hash).toMatch(/^[0-9a-f]{64}$/)
     expect(key.startsWith(row.prefix)).toBe(true)

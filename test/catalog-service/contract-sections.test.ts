@@ -11,6 +11,7 @@ import {
   addApiKey,
 } from './harness.ts'
 import { requestValidated } from './openapi-validation.ts'
+import { getReader } from './store-handles.ts'
 
 const OTHER = '952a0000-0000-4000-8000-0000000000f1'
 
@@ -92,7 +93,9 @@ describe('contract, section 2: kinds of channel', () => {
     const fixture = await startTestService()
     await importRows(fixture, [createProduct('17')])
     await fixture.store.write((database) => database.deleteFrom('channels').execute())
-    const { id: organization_id } = await fixture.store.reader
+    const { id: organization_id } = await (
+      await getReader(fixture.store)
+    )
       .selectFrom('organizations')
       .select('id')
       .executeTakeFirstOrThrow()

@@ -17,6 +17,7 @@ import { createLogger } from '../../src/observability/logger.ts'
 import { type FakeClock, createFakeClock } from '../helpers/fake-clock.ts'
 import { createCatalogDatabase } from './database-fixture.ts'
 import { requestValidated } from './openapi-validation.ts'
+import { getReader } from './store-handles.ts'
 
 /** Half an hour before midnight UTC. */
 const START_MS: number = Date.UTC(2026, 4, 1, 23, 30)
@@ -150,7 +151,10 @@ export async function findProduct(
 }
 
 async function findChannel({ store }: StoreUnderTest, channelId: string): Promise<ChannelQuery> {
-  const channel = store.reader.selectFrom('channels').select('organization_id').where('id', '=', channelId)
+  const channel = (await getReader(store))
+    .selectFrom('channels')
+    .select('organization_id')
+    .where('id', '=', channelId)
   return { channelId, organizationId: (await channel.executeTakeFirst())?.organization_id ?? '' }
 }
 

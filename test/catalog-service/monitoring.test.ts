@@ -7,6 +7,7 @@ import { DAY_MS, SECOND_MS } from '../../src/clock.ts'
 import { Secret } from '../../src/config/secrets.ts'
 import { toGtin } from '../helpers/products.ts'
 import { type StoreUnderTest, addApiKey, importRows, createProduct, openTestStore } from './harness.ts'
+import { getReader, getUsage } from './store-handles.ts'
 
 type ReceivedResponse = Readonly<{
   status: number
@@ -78,7 +79,7 @@ describe('health and metrics endpoints', () => {
       const response = await fixture.visit(path)
       expect([response.status, response.headers['cache-control']]).toEqual([200, 'no-store'])
     }
-    expect(await fixture.store.usage.selectFrom('usage').selectAll().execute()).toEqual([])
+    expect(await (await getUsage(fixture.store)).selectFrom('usage').selectAll().execute()).toEqual([])
     expect(fixture.lines).toEqual([])
   })
 
@@ -181,7 +182,9 @@ describe('request log', () => {
     await fixture.get(`/v0/channels?secret=${fixture.key}`)
     await fixture.visit(`/v0/${fixture.key}`)
     await vi.waitFor(() => expect(fixture.lines).toHaveLength(2))
-    const { id } = await fixture.store.reader
+    const { id } = await (
+      await getReader(fixture.store)
+    )
       .selectFrom('organizations')
       .select('id')
       .executeTakeFirstOrThrow()

@@ -14,12 +14,13 @@ import {
   findResponseProblems,
   findOperation,
 } from './openapi-validation.ts'
+import { getReader, getUsage } from './store-handles.ts'
 
 /** On several lines: the validator treats a single line as a file name. */
 const toText = (document: object): string => JSON.stringify(document, null, 2)
 
 async function countRequests({ store }: ServiceUnderTest): Promise<number> {
-  return (await store.usage.selectFrom('usage').selectAll().execute()).length
+  return (await (await getUsage(store)).selectFrom('usage').selectAll().execute()).length
 }
 
 describe('document', () => {
@@ -157,7 +158,12 @@ async function createBadChannel({ store }: ServiceUnderTest): Promise<{
   url: null
   created_at_ms: number
 }> {
-  const { id } = await store.reader.selectFrom('organizations').select('id').executeTakeFirstOrThrow()
+  const { id } = await (
+    await getReader(store)
+  )
+    .selectFrom('organizations')
+    .select('id')
+    .executeTakeFirstOrThrow()
   return { id: 'no uuid', organization_id: id, name: 'x', kind: 'website', url: null, created_at_ms: 1 }
 }
 

@@ -4,6 +4,7 @@ import { createAffiliateLink } from '../../src/catalog-service/store/networks.ts
 import { getOrCreateOrganizationId } from '../../src/catalog-service/store/organizations.ts'
 import { type CatalogTables, SAMPLE_FEED_ID } from '../../src/catalog-service/store/schema.ts'
 import { type ServiceUnderTest, importRows, createProduct, startTestService } from './harness.ts'
+import { getReader } from './store-handles.ts'
 
 const FIRST = '952a0000-0000-4000-8000-0000000000a1'
 const SECOND = '952a0000-0000-4000-8000-0000000000a2'
@@ -149,7 +150,7 @@ describe('contract, section 2: affiliate_url', () => {
   it('link - from the feed - used only for the network channel of the import', async () => {
     const fixture = await startWithTemplate()
     await importRows(fixture, [createProduct('24')], { channelId: FIRST })
-    const rows = await fixture.store.reader.selectFrom('offers').select('merchant_id').execute()
+    const rows = await (await getReader(fixture.store)).selectFrom('offers').select('merchant_id').execute()
     for (const row of rows) {
       await fixture.store.write((database) =>
         database

@@ -10,6 +10,7 @@ import { createFakeClock } from '../helpers/fake-clock.ts'
 import { NOON_MS } from '../helpers/harness.ts'
 import { makeProduct, toGtin } from '../helpers/products.ts'
 import { CHANNEL, walkAll } from './conformance/subject.ts'
+import { connect } from '../helpers/connect.ts'
 
 const TODAY = toDay(NOON_MS)
 
@@ -31,7 +32,10 @@ async function openCounts(bounds: Partial<CountBounds>) {
     await remove()
   })
   await walkAll(store, [makeProduct({ gtin: toGtin(1) }), makeProduct({ gtin: toGtin(2) })], NOON_MS)
-  const addCounts = createCountWriter(writer, 'c', { clock, bounds: Object.assign({}, ROOM, bounds) })
+  const addCounts = createCountWriter(await connect(writer), 'c', {
+    clock,
+    bounds: Object.assign({}, ROOM, bounds),
+  })
   return {
     store,
     clock,

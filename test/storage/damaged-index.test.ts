@@ -10,6 +10,7 @@ import { makeCopyFile } from '../helpers/copy-file.ts'
 import { makeParsedOffer, makeProduct, toGtin } from '../helpers/products.ts'
 import { CORRUPT_INDEX_SQL, runUnsafeStatement } from './corrupt-database.ts'
 import { CHANNEL, begin, makePage, walkAll } from './conformance/subject.ts'
+import { retry } from '../../src/database/retries.ts'
 
 const COUNT = 250
 const CORRUPT_INDEX_ERROR = {
@@ -176,8 +177,11 @@ describe('damaged word index', () => {
   })
 
   test('another process writes - the search fails as locked, and succeeds when it is retried', async () => {
-    const timeouts = { openingMs: 0, openMs: 0 }
-    const serving = await openSqlStore({ database: { kind: 'sqlite', path }, catalog: 'c', timeouts })
+    const serving = await openSqlStore({
+      database: { kind: 'sqlite', path },
+      catalog: 'c',
+      service: { visitorTimeoutMs: 1_000, onFailure: () => {} },
+    })
     onTestFinished(() => serving.close())
     damage(CORRUPT_INDEX_SQL)
     const other = openSqlite({ path, role: 'writer' })
@@ -200,7 +204,7 @@ async function repairTogether(actions: readonly (() => Promise<void>)[]): Promis
     0
   const before = await readVersion()
   try {
-    await Promise.all(actions.map((action) => index.run(action)))
+    await Promise.all(actions.map((action) => retry(action, { repair: index.repair })))
     return (await readVersion()) - before
   } finally {
     await index.stop()

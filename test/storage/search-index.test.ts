@@ -15,6 +15,7 @@ import { openSqlite } from '../../src/database/sqlite.ts'
 import { makeCopyFile } from '../helpers/copy-file.ts'
 import { makeParsedOffer, makeProduct, toGtin } from '../helpers/products.ts'
 import { CHANNEL, makePage, makeQuery, walkAll } from './conformance/subject.ts'
+import { connect as openOn } from '../helpers/connect.ts'
 
 /** The largest number of products or deals that are scanned where no index can be used. */
 const BOUND = 20_000
@@ -51,7 +52,7 @@ const makeLamps = (count: number): Product[] =>
 async function makeUnindexedDatabase(products: readonly Product[]): Promise<void> {
   const database = connect()
   await migrateDatabase(database, COPY_MIGRATIONS)
-  const store = createSqlWalkStore(database, 'c', { clock: systemClock, history: NO_HISTORY })
+  const store = createSqlWalkStore(await openOn(database), 'c', { clock: systemClock, history: NO_HISTORY })
   const { walk } = await store.beginWalk(CHANNEL, { nowMs: 100, resumableSinceMs: 100 })
   await store.applyPage(CHANNEL, makePage(walk, products, { asOfMs: 100 }))
   await store.completeWalk(CHANNEL, walk, { nowMs: 100, isMalformed: false })
@@ -124,7 +125,10 @@ describe('word index', () => {
   test('products that change before the index is filled - have one entry, with their new words', async () => {
     await makeUnindexedDatabase(makeLamps(450))
     const database = connect()
-    const putLookups = createLookupWriter(database, 'c', { clock: systemClock, history: NO_HISTORY })
+    const putLookups = createLookupWriter(await openOn(database), 'c', {
+      clock: systemClock,
+      history: NO_HISTORY,
+    })
     const put = (index: number, product: Product | null): Promise<void> =>
       putLookups([{ channelId: CHANNEL, gtin: toGtin(index), entry: { product, asOfMs: 200 } }])
     await put(1, makeNamed(1, 'Renamed'))

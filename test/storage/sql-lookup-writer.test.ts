@@ -10,6 +10,7 @@ import { NO_HISTORY } from '../../src/storage/sql-price-history.ts'
 import type { Lookup } from '../../src/storage/store.ts'
 import { makeParsedOffer, makeProduct, toGtin } from '../helpers/products.ts'
 import { CHANNEL } from './conformance/subject.ts'
+import { connect } from '../helpers/connect.ts'
 
 let database: Kysely<CopyTables>
 let put: (lookups: readonly Lookup[]) => Promise<void>
@@ -34,7 +35,7 @@ beforeEach(async () => {
   database = new Kysely<CopyTables>({ dialect: new SqliteDialect({ database: watched }) })
   onTestFinished(() => database.destroy())
   await migrateDatabase(database, COPY_MIGRATIONS)
-  put = createLookupWriter(database, 'c', { clock: systemClock, history: NO_HISTORY })
+  put = createLookupWriter(await connect(database), 'c', { clock: systemClock, history: NO_HISTORY })
   transactions = []
 })
 

@@ -1,7 +1,9 @@
 import { statSync } from 'node:fs'
 import { sql } from 'kysely'
 import { expect, onTestFinished, test } from 'vitest'
-import { type CopyDatabase, openCopyDatabase } from '../../src/storage/copy-database.ts'
+import { openCopyDatabase } from '../../src/storage/copy-database.ts'
+import type { OpenDatabase } from '../../src/database/open-database.ts'
+import type { CopyTables } from '../../src/storage/schema.ts'
 import { openSqlStore } from '../../src/storage/sql-store.ts'
 import { shrinkFile } from '../../src/storage/sqlite-shrink.ts'
 import { openSqlite } from '../../src/database/sqlite.ts'
@@ -15,7 +17,7 @@ const toAddress = ({ job }: WalkFixture): Readonly<{ kind: 'sqlite'; path: strin
 })
 
 /** Open the copy with the given number of free pages, left by a dropped table. */
-async function openWithFreePages(fixture: WalkFixture, pages: number): Promise<CopyDatabase> {
+async function openWithFreePages(fixture: WalkFixture, pages: number): Promise<OpenDatabase<CopyTables>> {
   const opened = await openCopyDatabase(toAddress(fixture))
   onTestFinished(() => opened.close())
   await sql`create table filler as with recursive n (i) as (select 1 union all select i + 1 from n where i < ${pages})
@@ -24,7 +26,9 @@ async function openWithFreePages(fixture: WalkFixture, pages: number): Promise<C
   return opened
 }
 
-async function countPages({ writer }: CopyDatabase): Promise<Readonly<{ all: number; free: number }>> {
+async function countPages({
+  writer,
+}: OpenDatabase<CopyTables>): Promise<Readonly<{ all: number; free: number }>> {
   const { rows } = await sql<{ all: number; free: number }>`
     select page_count as "all", freelist_count as free from pragma_page_count, pragma_freelist_count`.execute(
     writer,

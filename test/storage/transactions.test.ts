@@ -12,6 +12,7 @@ import { openSqlite } from '../../src/database/sqlite.ts'
 import { makeCopyFile } from '../helpers/copy-file.ts'
 import { makeParsedOffer, makeProduct, toGtin } from '../helpers/products.ts'
 import { CHANNEL, type Copy, makePage, readBox, readGrid, walkAll } from './conformance/subject.ts'
+import { connect } from '../helpers/connect.ts'
 
 /** The largest number of rows that a transaction of a walk may write. */
 const MAX_ROWS = 500
@@ -68,16 +69,18 @@ function watchWrites(inner: SqliteDatabase, rowCounts: number[]): SqliteDatabase
 }
 
 /** Open a walk store on a separate connection that records how many rows each transaction wrote. */
-function openWatched(history: HistoryRules = NO_HISTORY): Readonly<{
-  store: Pick<WalkStore, 'beginWalk' | 'applyPage' | 'completeWalk'>
-  rowCounts: number[]
-}> {
+async function openWatched(history: HistoryRules = NO_HISTORY): Promise<
+  Readonly<{
+    store: Pick<WalkStore, 'beginWalk' | 'applyPage' | 'completeWalk'>
+    rowCounts: number[]
+  }>
+> {
   const rowCounts: number[] = []
   const watched = watchWrites(openSqlite({ path, role: 'writer' }), rowCounts)
   const connection = new Kysely<CopyTables>({ dialect: new SqliteDialect({ database: watched }) })
   onTestFinished(() => connection.destroy())
   return {
-    store: createSqlWalkStore(connection, CATALOG, { clock: systemClock, history }),
+    store: createSqlWalkStore(await connect(connection), CATALOG, { clock: systemClock, history }),
     rowCounts,
   }
 }
@@ -108,7 +111,7 @@ describe('transactions of a walk', () => {
     ['unchanged', makeWideProducts(40, 60, '100.00')],
     ['removed', []],
   ])('40 products of 60 offers, all %s - no transaction writes more than 500 rows', async (_, products) => {
-    const { store, rowCounts } = openWatched()
+    const { store, rowCounts } = await openWatched()
     for (const [index, page] of [makeWideProducts(40, 60, '100.00'), products, []].entries()) {
       const nowMs = 100 * (index + 1)
       const { walk } = await store.beginWalk(CHANNEL, { nowMs, resumableSinceMs: nowMs })
@@ -127,7 +130,7 @@ describe('transactions of a walk', () => {
     'prices of 40 products of 60 offers, recorded %s - no transaction writes more than 500 rows',
     async (...row) => {
       const [, before, after] = row
-      const { store, rowCounts } = openWatched({ keptDays: 2, priceMaxAgeSeconds: DAY_SECONDS })
+      const { store, rowCounts } = await openWatched({ keptDays: 2, priceMaxAgeSeconds: DAY_SECONDS })
       if (before === null) await walkAll(copy, makeWideProducts(40, 60, after), 100)
       const pages = before === null ? [] : [makeWideProducts(40, 60, before)]
       for (const [index, page] of [...pages, makeWideProducts(40, 60, after, 5), [], [], [], []].entries()) {

@@ -55,17 +55,21 @@ export function addApprovals(catalog: Command, run: Runner): void {
 }
 
 async function listApprovals(
-  { reader }: CatalogStore,
+  { read }: CatalogStore,
   filter: Readonly<{ channel?: string; network?: string }>,
 ): Promise<Listing> {
-  const channel = filter.channel === undefined ? undefined : await getChannel(reader, filter.channel)
-  const network = filter.network === undefined ? undefined : await getNetwork(reader, filter.network)
+  const { channel: channelId, network: name } = filter
+  const channel = channelId === undefined ? undefined : await read((reader) => getChannel(reader, channelId))
+  const network = name === undefined ? undefined : await read((reader) => getNetwork(reader, name))
   const networkFilter = network === undefined ? {} : { networkId: network.id }
-  const approvals = await fetchApprovals(reader, {
-    ...(channel && { channelId: channel.id }),
-    ...networkFilter,
-  })
-  const unassignedHint = channel && (await findUnassignedHint(reader, channel, networkFilter))
+  const approvals = await read((reader) =>
+    fetchApprovals(reader, {
+      ...(channel && { channelId: channel.id }),
+      ...networkFilter,
+    }),
+  )
+  const unassignedHint =
+    channel && (await read((reader) => findUnassignedHint(reader, channel, networkFilter)))
   return {
     rows: approvals.map(({ revokedAtMs, ...approval }) => ({
       ...approval,

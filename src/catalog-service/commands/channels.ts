@@ -75,12 +75,15 @@ type NewChannel = OrganizationOption & Readonly<{ kind?: ChannelKind; url?: stri
 type ChannelChange = Readonly<{ name?: string; kind?: ChannelKind; url?: string }>
 
 async function listChannels(
-  { reader }: CatalogStore,
+  { read }: CatalogStore,
   { organization: organizationRef }: OrganizationOption,
 ): Promise<Listing> {
-  const owner = organizationRef === undefined ? undefined : await getOrganization(reader, organizationRef)
-  const all = await fetchOwnedChannels(reader)
-  const networkChannels = await fetchNetworkChannels(reader)
+  const owner =
+    organizationRef === undefined
+      ? undefined
+      : await read((reader) => getOrganization(reader, organizationRef))
+  const all = await read(fetchOwnedChannels)
+  const networkChannels = await read(fetchNetworkChannels)
   const rows = all
     .filter(({ organizationId }) => owner === undefined || organizationId === owner.id)
     .map((channel) => {

@@ -259,7 +259,7 @@ async function runOne(
   const { config, io, secrets } = context
   const { runFeed } = await import('../feeds/run-feed.ts')
   return withCatalog(context, async (store) => {
-    const { id, url } = await getFeed(store.reader, name)
+    const { id, url } = await store.read((reader) => getFeed(reader, name))
     if (url === null)
       throw new UsageError(
         `the feed ${quote(name)} has no address: use "vitrine catalog import FILE --feed ${name}", or give it one with "vitrine catalog feeds set ${name} --url URL"`,
@@ -309,7 +309,7 @@ async function removeOne(
   { yes = false }: Confirmation,
 ): Promise<void> {
   await withCatalog(context, async (store) => {
-    const { id, offerCount } = await getFeed(store.reader, name)
+    const { id, offerCount } = await store.read((reader) => getFeed(reader, name))
     if (offerCount > 0 && !yes)
       throw new UsageError(
         `the feed ${quote(name)} has ${pluralize(offerCount, 'offer')}, which would be removed, too; add --yes`,

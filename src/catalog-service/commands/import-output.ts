@@ -9,7 +9,7 @@ import { findFrameOriginHint } from '../../config/config.ts'
 import { StoreError } from '../../errors.ts'
 import type { FeedWarning } from '../../catalog/feed-report.ts'
 import { formatNumber, pluralize } from '../../lib/plural.ts'
-import { describeStoreFailure } from '../../database/store-failures.ts'
+import { describeStoreFailure } from '../../database/failures.ts'
 import { toShellWord } from '../../lib/shell.ts'
 import { type CommandContext, print } from '../../command.ts'
 import { listMissingReferenceWarnings } from './networks.ts'
@@ -37,14 +37,14 @@ export async function findHints(
   store: CatalogStore,
   { channelId, pageNetworks }: ImportSummary,
 ): Promise<readonly string[]> {
-  const { reader } = store
-  const channel = (await fetchOwnedChannels(reader)).find(({ id }) => id === channelId)
-  const networkChannels = await fetchNetworkChannels(reader, { channelId })
-  const networks = (await fetchNetworks(reader)).filter(({ name }) => pageNetworks.byTemplate.includes(name))
+  const { read } = store
+  const channel = (await read(fetchOwnedChannels)).find(({ id }) => id === channelId)
+  const networkChannels = await read((reader) => fetchNetworkChannels(reader, { channelId }))
+  const networks = (await read(fetchNetworks)).filter(({ name }) => pageNetworks.byTemplate.includes(name))
   const frameOriginHint = channel === undefined ? null : findFrameOriginHint(config, channel)
   const isOwn = ({ subject }: FeedWarning): boolean =>
     !subject.startsWith('network ') || pageNetworks.byTemplate.includes(subject.slice('network '.length))
-  const warnings = (await findShopWarnings(reader)).filter(isOwn)
+  const warnings = (await read(findShopWarnings)).filter(isOwn)
   return [
     ...networks.flatMap((network) => listMissingReferenceWarnings(network, networkChannels)),
     ...warnings.flatMap(({ subject, message, remedy }) => [`${subject}: ${message}:`, `  ${remedy}`]),

@@ -90,7 +90,7 @@ type ImportedFile = Readonly<{ summary: ImportSummary; file: LocalFile; feedName
 /** Say which feed a file became when that may surprise, and that an import does not stay fresh by itself. */
 async function findFeedHints(
   { config }: CommandContext,
-  { reader }: CatalogStore,
+  { read }: CatalogStore,
   { summary: { feed: name }, file, feedName }: ImportedFile,
 ): Promise<readonly string[]> {
   const hints: string[] = []
@@ -103,7 +103,7 @@ async function findFeedHints(
     hints.push(
       `The name ${name} has a date, so the next file will be another feed beside this one. Choose a name with --feed NAME, and remove this one: vitrine catalog feeds remove ${name} --yes`,
     )
-  const feed = await findFeed(reader, name)
+  const feed = await read((reader) => findFeed(reader, name))
   const hours = Math.round(config.priceMaxAgeSeconds / HOUR_SECONDS)
   if (feed?.url === null)
     hints.push(

@@ -64,11 +64,13 @@ async function listKeys(
   { organization: organizationRef }: OrganizationOption,
 ): Promise<Listing> {
   const owner =
-    organizationRef === undefined ? undefined : await getOrganization(store.reader, organizationRef)
-  const organizations = await fetchOrganizations(store.reader)
+    organizationRef === undefined
+      ? undefined
+      : await store.read((reader) => getOrganization(reader, organizationRef))
+  const organizations = await store.read(fetchOrganizations)
   const names = new Map(organizations.map(({ id, name }) => [id, name]))
   const lastUses = await fetchKeyUses(store)
-  const rows = (await fetchApiKeys(store))
+  const rows = (await store.read(fetchApiKeys))
     .filter(({ organizationId }) => owner === undefined || organizationId === owner.id)
     .map(({ id, name, prefix, organizationId, createdAtMs, revokedAtMs }) => ({
       id,
@@ -101,7 +103,7 @@ async function add(
   { organization }: OrganizationOption,
 ): Promise<CommandResult> {
   const organizationId = await getOrCreateOwnerId({ database, nowMs }, organization)
-  const existing = (await fetchApiKeys({ reader: database })).find(
+  const existing = (await fetchApiKeys(database)).find(
     (other) => other.organizationId === organizationId && other.revokedAtMs === null && other.name === name,
   )
   if (existing !== undefined)
@@ -121,7 +123,7 @@ async function revoke(store: CatalogStore, idText: string): Promise<CommandResul
 async function remove(store: CatalogStore, idText: string): Promise<CommandResult> {
   const id = idText.trim().toLowerCase()
   await store.write(async (database) => {
-    const key = (await fetchApiKeys({ reader: database })).find((other) => other.id === id)
+    const key = (await fetchApiKeys(database)).find((other) => other.id === id)
     if (key === undefined)
       throw new UsageError('there is no key with this id; see: vitrine catalog keys list')
     if (key.revokedAtMs === null)

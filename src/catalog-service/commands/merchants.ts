@@ -77,14 +77,16 @@ export function addMerchants(catalog: Command, run: Runner): void {
 }
 
 async function listMerchants(
-  { reader }: CatalogStore,
+  { read }: CatalogStore,
   { network, limit, counts = false }: Readonly<{ network?: string; limit?: number; counts?: boolean }>,
 ): Promise<Listing> {
-  const merchants = await fetchMerchants(reader, {
-    networkId: network === undefined ? undefined : (await getNetwork(reader, network)).id,
-    limit: limit === undefined ? undefined : limit + 1,
-    hasOfferCounts: counts,
-  })
+  const merchants = await read(async (reader) =>
+    fetchMerchants(reader, {
+      networkId: network === undefined ? undefined : (await getNetwork(reader, network)).id,
+      limit: limit === undefined ? undefined : limit + 1,
+      hasOfferCounts: counts,
+    }),
+  )
   const rows = merchants.slice(0, limit)
   return {
     rows,

@@ -91,9 +91,9 @@ export function addNetworks(catalog: Command, run: Runner): void {
   ])
 }
 
-async function listNetworks({ reader }: CatalogStore): Promise<Listing> {
-  const allNetworkChannels = await fetchNetworkChannels(reader)
-  const networks = (await fetchNetworks(reader)).map(({ id, name, linkTemplate }) => {
+async function listNetworks({ read }: CatalogStore): Promise<Listing> {
+  const allNetworkChannels = await read(fetchNetworkChannels)
+  const networks = (await read(fetchNetworks)).map(({ id, name, linkTemplate }) => {
     return {
       name,
       linkTemplate,

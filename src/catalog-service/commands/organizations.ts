@@ -65,7 +65,7 @@ type OrganizationChange = DailyLimitOption & Readonly<{ name?: string }>
 
 async function listOrganizations(store: CatalogStore): Promise<Listing> {
   const requests = await fetchRequestsToday(store)
-  const rows = (await fetchOrganizations(store.reader)).map(({ id, name, dailyLimit, createdAtMs }) => {
+  const rows = (await store.read(fetchOrganizations)).map(({ id, name, dailyLimit, createdAtMs }) => {
     return { id, name, requestsToday: requests.get(id) ?? 0, dailyLimit, createdAt: toIso(createdAtMs) }
   })
   return {
@@ -141,7 +141,7 @@ async function removeOrganizationWithBelongings(
   const described = `${pluralize(belongings.keys, 'key')}, ${pluralize(belongings.channels, 'channel')}, ${pluralize(belongings.networkChannels, 'network channel')}`
   if (belongings.channels > 0 && !isConfirmed)
     throw new UsageError(`${quote(name)} has ${described}; add --yes to remove them all`)
-  const keys = await fetchApiKeys({ reader: database })
+  const keys = await fetchApiKeys(database)
   const feeds = (await fetchFeeds(database)).filter(({ organizationId }) => organizationId === id)
   const { offers, products } = await removeOrganization(database, id)
   const result = {

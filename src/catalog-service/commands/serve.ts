@@ -64,9 +64,9 @@ async function runCatalogServe(context: CommandContext): Promise<void> {
 
 /** Return what to do first. An unavailable database server is not fatal: the service uses it as soon as it is back. */
 async function findStartHint(store: CatalogStore, { kind }: DatabaseAddress): Promise<string | undefined> {
-  if (store.openError !== undefined) return describeUnavailable(store.openError)
+  if (store.problem !== undefined) return describeUnavailable(store.problem)
   try {
-    const keys = await fetchApiKeys(store)
+    const keys = await store.read(fetchApiKeys)
     if (keys.some((key) => key.revokedAtMs === null)) return undefined
     return 'There are no API keys yet. Create one: vitrine catalog keys add NAME'
   } catch (error) {

@@ -13,9 +13,9 @@ import {
 import { isSampleOnly, removeSampleData } from '../store/meta.ts'
 import type { Catalog } from '../store/schema.ts'
 import { findErrorCode } from '../../database/open-error.ts'
-import { findPostgresFailure } from '../../database/postgres-failure.ts'
+import { findPostgresFailure } from '../../database/failures.ts'
 import { StoreError, UsageError, VitrineError } from '../../errors.ts'
-import { describeStoreFailure } from '../../database/store-failures.ts'
+import { describeStoreFailure } from '../../database/failures.ts'
 import type { CommandContext } from '../../command.ts'
 import { type Listing, type CommandResult, printList, printResult, quote } from './output.ts'
 

@@ -41,7 +41,7 @@ async function runTry(
 /** Find the feed of a name that is no file; `undefined` for other sources. @throws UsageError */
 async function findNamedFeed(context: CommandContext, name: string): Promise<Feed | undefined> {
   if (!FEED_NAME.test(name) || existsSync(name) || !hasCatalog(context)) return undefined
-  const feed = await withCatalog(context, ({ reader }) => findFeed(reader, name))
+  const feed = await withCatalog(context, ({ read }) => read((reader) => findFeed(reader, name)))
   if (feed === undefined && hasFeedEnding(name)) return undefined
   if (feed === undefined)
     throw new UsageError(

@@ -12,14 +12,14 @@ import {
 import { type Feed, fetchFeeds } from '../store/feeds.ts'
 import { describeFeedAddress } from './feed-address.ts'
 
-type StateStore = Pick<CatalogStore, 'reader' | 'usage' | 'clock'>
+type StateStore = Pick<CatalogStore, 'read' | 'usage' | 'clock'>
 
 export async function fetchFeedStates(
   store: StateStore,
   { priceMaxAgeSeconds }: Readonly<{ priceMaxAgeSeconds: number }>,
 ): Promise<readonly FeedState[]> {
   const attempts = await fetchFeedAttempts(store)
-  return (await fetchFeeds(store.reader)).map((feed): FeedState => {
+  return (await store.read(fetchFeeds)).map((feed): FeedState => {
     const attempt = attempts.get(feed.id)
     const { name, channelId, format, network, merchant, everySeconds, maxRemovedPercent, fetchedAtMs } = feed
     const maxAgeMs = priceMaxAgeSeconds * SECOND_MS

@@ -26,11 +26,11 @@ const MAX_NAMES = 3
 
 /** Return the feeds of a catalog, and with `hasWarnings` what needs an operator. */
 export async function readFeedReport(
-  store: Pick<CatalogStore, 'reader' | 'usage' | 'clock'>,
+  store: Pick<CatalogStore, 'read' | 'usage' | 'clock'>,
   { priceMaxAgeSeconds, hasWarnings }: Readonly<{ priceMaxAgeSeconds: number; hasWarnings: boolean }>,
 ): Promise<FeedReport> {
   const feeds = await fetchFeedStates(store, { priceMaxAgeSeconds })
-  return { feeds, warnings: hasWarnings ? await findFeedWarnings(store.reader, feeds) : [] }
+  return { feeds, warnings: hasWarnings ? await store.read((reader) => findFeedWarnings(reader, feeds)) : [] }
 }
 
 async function findFeedWarnings(

@@ -2,6 +2,7 @@ import { hash, randomUUID } from 'node:crypto'
 import { lstatSync, mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
+import { sql } from 'kysely'
 import type { Clock } from '../../clock.ts'
 import { type DatabaseAddress, serializeDatabaseAddress } from '../../config/database-address.ts'
 import { FeedFetchError, UsageError, VitrineError } from '../../errors.ts'
@@ -143,8 +144,8 @@ function repeat(clock: Clock, intervalMs: number, work: () => void): () => void 
 type RunnableFeed = Feed & Readonly<{ url: string }>
 
 /** @throws UsageError */
-async function getRunnableFeed({ reader }: CatalogStore, feedId: number): Promise<RunnableFeed> {
-  const feed = await findFeedById(reader, feedId)
+async function getRunnableFeed({ read }: CatalogStore, feedId: number): Promise<RunnableFeed> {
+  const feed = await read((reader) => findFeedById(reader, feedId))
   if (feed === undefined) throw new UsageError('the feed was removed')
   const { name, url, channelId } = feed
   if (url === null) throw new UsageError(`the feed ${name} has no address`)
@@ -232,14 +233,11 @@ function importFetched(
 }
 
 /** Digest of everything but the file that determines what a run writes. */
-async function computeSettingsDigest({ reader }: CatalogStore, feed: Feed): Promise<string> {
+async function computeSettingsDigest({ read }: CatalogStore, feed: Feed): Promise<string> {
   const { url, headerFile, channelId, format, map, network, merchant, currency, decimal, encoding } = feed
-  const networkChannels = await reader
-    .selectFrom('network_channels')
-    .select(['id', 'network_id'])
-    .where('channel_id', '=', channelId)
-    .orderBy('id')
-    .execute()
+  const select = sql<{ id: number; network_id: number }>`
+    select id, network_id from network_channels where channel_id = ${channelId} order by id`
+  const { rows: networkChannels } = await read((reader) => select.execute(reader))
   // Another address may respond that it has not changed since the time of the former one.
   const reading = [format, map, network, merchant, currency, decimal, encoding]
   const settings = [VERSION, url, headerFile, channelId, ...reading, networkChannels]

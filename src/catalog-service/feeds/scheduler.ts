@@ -26,7 +26,7 @@ export type SchedulerLogger = Readonly<
 >
 
 export type FeedSchedulerOptions = Readonly<{
-  store: Pick<CatalogStore, 'reader' | 'usage' | 'clock'>
+  store: Pick<CatalogStore, 'read' | 'usage' | 'clock'>
   logger: SchedulerLogger
   /** Name of this process, which has the leases of its runs. */
   owner: string
@@ -115,7 +115,7 @@ function toHostName({ id, url }: Feed): string {
 
 /** Return the feeds that are due, the one that waits longest first. */
 async function findDueFeeds(store: FeedSchedulerOptions['store']): Promise<readonly Feed[]> {
-  const feeds = await fetchFeeds(store.reader)
+  const feeds = await store.read(fetchFeeds)
   if (!feeds.some(({ everySeconds }) => everySeconds !== null)) return []
   const attempts = await fetchFeedAttempts(store)
   const nowMs = await readNowMs(store)
@@ -131,13 +131,13 @@ export async function isFeedDue(
   previous: FeedAttempt | undefined,
   feedId: number,
 ): Promise<boolean> {
-  const feed = await findFeedById(store.reader, feedId)
+  const feed = await store.read((reader) => findFeedById(reader, feedId))
   return feed !== undefined && isDue(feed, previous, await readNowMs(store))
 }
 
 /** Return the time by the clock of `attemptedAtMs`. */
 async function readNowMs({ usage, clock }: FeedSchedulerOptions['store']): Promise<number> {
-  return (await readDatabaseTime(usage)) ?? clock.nowMs()
+  return (await usage.read(({ reader }) => readDatabaseTime(reader))) ?? clock.nowMs()
 }
 
 /** A feed is due at once before its first attempt, and after one in the future, which comes from a wrong clock. */

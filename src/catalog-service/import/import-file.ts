@@ -48,8 +48,8 @@ export async function importFile(options: ImportFileOptions): Promise<ImportSumm
 }
 
 /** A feed with an address keeps its settings, also for a file that was downloaded by hand. */
-async function findStoredSettings({ reader }: CatalogStore, name: string | undefined): Promise<ReadSettings> {
-  const feed = name === undefined ? undefined : await findFeed(reader, name)
+async function findStoredSettings({ read }: CatalogStore, name: string | undefined): Promise<ReadSettings> {
+  const feed = name === undefined ? undefined : await read((reader) => findFeed(reader, name))
   return feed === undefined || feed.url === null ? {} : toReadSettings(feed)
 }
 

@@ -12,7 +12,7 @@ import { getSampleData, includesName, toPageUrl, toPictureUrl } from './sample-d
 /** Write sample data linking to `base`. Return `false` unless the catalog is empty or has sample data for another address. */
 export async function seedSampleData(store: CatalogStore, base: string): Promise<boolean> {
   // Reading first needs no write lock: a server may start while an import runs.
-  if (!(await shouldSeed(store.reader, base))) return false
+  if (!(await store.read((reader) => shouldSeed(reader, base)))) return false
   return store.write(async (transaction) => {
     if (!(await shouldSeed(transaction, base))) return false
     await removeSampleData(transaction)

@@ -1,6 +1,7 @@
 import type { Kysely, Transaction } from 'kysely'
 import type { WireChannel, WireProduct } from '../../catalog/contract.ts'
 import type { Clock } from '../../clock.ts'
+import type { Connection } from '../../database/connection.ts'
 import type { VitrineError } from '../../errors.ts'
 import type { CatalogTables, UsageTables } from './schema.ts'
 
@@ -36,35 +37,27 @@ export const CATALOG_LOCKED =
 /** `isOneShot`: `work` cannot be repeated and may write most of the catalog, as an import does. */
 export type WriteOptions = Readonly<{ isOneShot?: boolean }>
 
-export type CatalogDatabase = Readonly<{
-  /** Reads the last committed state, also while an import runs. */
-  reader: Kysely<CatalogTables>
-  /** Request counts and key uses. Separate from the catalog, which an import locks for minutes. */
-  usage: Kysely<UsageTables>
-  /** Run `work` as the only writer; retry it after a conflict. @throws StoreError when another process writes for some seconds. */
+/** The catalog's data (ADR 0023). Nothing is cached between requests: a commit is visible to the next request anywhere. */
+export type CatalogStore = Readonly<{
+  clock: Clock
+  /** Read the last committed state, also while an import runs. */
+  read<T>(work: (reader: Kysely<CatalogTables>) => Promise<T>): Promise<T>
+  /** Run `work` as the only writer; repeat it after a conflict. @throws StoreError when another process writes for some seconds. */
   write<T>(work: (transaction: Transaction<CatalogTables>) => Promise<T>, options?: WriteOptions): Promise<T>
-  /** Run statements for a request, with a timeout. @throws StoreError when the database is unavailable. */
-  run<T>(work: () => Promise<T>): Promise<T>
-  /** Like `run`, in a transaction whose statements all see the same state of the catalog. */
-  runInSnapshot<T>(work: (transaction: Transaction<CatalogTables>) => Promise<T>): Promise<T>
-  /** Why the database could not be opened at the start; opening is retried on later requests. */
-  openError?: VitrineError
+  /** Request counts, key uses and leases of feeds. Separate from the catalog, which an import locks for minutes. */
+  usage: Connection<UsageTables>
+  /** Why the database cannot be used now; `undefined` when it can. */
+  problem: VitrineError | undefined
+  findCaller(key: string): Promise<Caller | undefined>
+  findDefaultCaller(): Promise<Caller | undefined>
+  fetchChannels(organizationId: string): Promise<readonly WireChannel[]>
+  /** Find a product by its 14 digits: `null` when the channel does not show it, `undefined` for an unknown channel. */
+  findProduct(channel: ChannelQuery, gtin: string): Promise<VisibleProduct | null | undefined>
+  /** Return a page of the channel's products, ordered by GTIN; `undefined` for an unknown channel. */
+  fetchPage(query: PageQuery): Promise<ProductPage | undefined>
+  /** Count one request today (UTC); `false` when the limit is reached. @throws StoreError when it cannot write. */
+  countRequest(organization: Organization): Promise<boolean>
+  /** Record the last use of a key, to the minute. A failed write is ignored: a use at least a minute later retries. */
+  recordKeyUse(keyId: string): void
   close(): Promise<void>
 }>
-
-/** The catalog's data (ADR 0023). Nothing is cached between requests: a commit is visible to the next request anywhere. */
-export type CatalogStore = Pick<CatalogDatabase, 'reader' | 'usage' | 'write' | 'openError' | 'close'> &
-  Readonly<{
-    clock: Clock
-    findCaller(key: string): Promise<Caller | undefined>
-    findDefaultCaller(): Promise<Caller | undefined>
-    fetchChannels(organizationId: string): Promise<readonly WireChannel[]>
-    /** Find a product by its 14 digits: `null` when the channel does not show it, `undefined` for an unknown channel. */
-    findProduct(channel: ChannelQuery, gtin: string): Promise<VisibleProduct | null | undefined>
-    /** Return a page of the channel's products, ordered by GTIN; `undefined` for an unknown channel. */
-    fetchPage(query: PageQuery): Promise<ProductPage | undefined>
-    /** Count one request today (UTC); `false` when the limit is reached. @throws StoreError when it cannot write. */
-    countRequest(organization: Organization): Promise<boolean>
-    /** Record the last use of a key, to the minute. A failed write is ignored: a use at least a minute later retries. */
-    recordKeyUse(keyId: string): void
-  }>

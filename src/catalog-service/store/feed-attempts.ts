@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { type Kysely, sql } from 'kysely'
 import { type Clock, DAY_MS, MINUTE_MS, SECOND_MS } from '../../clock.ts'
 import { hasOwnerExited } from '../../database/lease-owner.ts'
 import { toLeaseTime } from '../../database/lease-time.ts'
@@ -9,10 +9,10 @@ import {
   releaseLease,
   toLeaseEnd,
 } from '../../database/leases.ts'
-import { retryConflicts } from '../../database/transaction.ts'
 import { FeedHeldError } from '../../errors.ts'
 import type { CatalogStore } from './catalog-store.ts'
 import type { Feed } from './feeds.ts'
+import type { UsageTables } from './schema.ts'
 
 /** A process that does not extend its lease for this long has crashed. */
 export const FEED_LEASE_MS: number = 2 * MINUTE_MS
@@ -58,12 +58,14 @@ async function fetchOwnedAttempts({
   usage,
   clock,
 }: AttemptStore): Promise<ReadonlyMap<number, OwnedAttempt>> {
-  const isExpired = createExpiredCondition('feed_attempts', toLeaseTime(usage, clock), FEED_LEASE_MS)
-  const { rows } = await sql<AttemptRow>`
+  const { rows } = await usage.read(({ reader }) => {
+    const isExpired = createExpiredCondition('feed_attempts', toLeaseTime(reader, clock), FEED_LEASE_MS)
+    return sql<AttemptRow>`
     select feed_id as "feedId", attempted_at_ms as "attemptedAtMs", failure_count as "failureCount",
       error_code as "errorCode", error, retry_at_ms as "retryAtMs", lease_owner as owner, lease_until_ms as "leaseUntilMs",
       ${isExpired} as "isExpired"
-    from feed_attempts where attempted_at_ms is not null`.execute(usage)
+    from feed_attempts where attempted_at_ms is not null`.execute(reader)
+  })
   return new Map(
     rows.map(({ feedId, owner, isExpired, ...attempt }) => {
       const isRunning = !isExpired && owner !== null && !hasOwnerExited(owner)
@@ -88,8 +90,9 @@ export async function acquireFeedLease(
   const { attempt: previous, owner: previousOwner = null } =
     (await fetchOwnedAttempts(store)).get(feedId) ?? {}
   if (previous?.isRunning === true) return null
-  const now = toLeaseTime(usage, clock)
-  const acquire = sql`
+  const { rows } = await usage.write(({ writer }) => {
+    const now = toLeaseTime(writer, clock)
+    return sql`
     insert into feed_attempts (feed_id, attempted_at_ms, failure_count, error_code, error, lease_owner, lease_until_ms)
     values (${feedId}, ${now}, 1, ${INTERRUPTED.code}, ${INTERRUPTED.message}, ${owner},
       ${toLeaseEnd(now, FEED_LEASE_MS)})
@@ -99,8 +102,8 @@ export async function acquireFeedLease(
     where feed_attempts.attempted_at_ms is not distinct from cast(${previous?.attemptedAtMs ?? null} as bigint)
       and feed_attempts.lease_until_ms = cast(${previous?.leaseUntilMs ?? 0} as bigint)
       and feed_attempts.lease_owner is not distinct from cast(${previousOwner} as text)
-    returning feed_id`
-  const { rows } = await retryConflicts(() => acquire.execute(usage))
+    returning feed_id`.execute(writer)
+  })
   return rows.length === 0 ? null : { previous }
 }
 
@@ -111,11 +114,13 @@ const INTERRUPTED: FeedFailure = {
 
 /** Extend the lease while the feed runs; `false` when another process has taken it over. */
 export function extendFeedLease(store: AttemptStore, feedId: number, owner: string): Promise<boolean> {
-  return retryConflicts(() => extendLease(toRow(store, feedId), { owner, forMs: FEED_LEASE_MS }))
+  return store.usage.write(({ writer }) =>
+    extendLease(toRow(writer, store.clock, feedId), { owner, forMs: FEED_LEASE_MS }),
+  )
 }
 
-function toRow({ usage, clock }: AttemptStore, feedId: number): LeaseRow {
-  return { database: usage, clock, table: 'feed_attempts', key: sql`feed_id = ${feedId}` }
+function toRow(database: Kysely<UsageTables>, clock: Clock, feedId: number): LeaseRow {
+  return { database, clock, table: 'feed_attempts', key: sql`feed_id = ${feedId}` }
 }
 
 /** Record how an attempt ended, and release the lease. */
@@ -125,13 +130,14 @@ export async function finishFeedAttempt(
   { owner, failure }: Readonly<{ owner: string; failure: FeedFailure | null }>,
 ): Promise<void> {
   const retryAfterMs = Math.min(failure?.retryAfterMs ?? 0, MAX_RETRY_AFTER_MS)
-  const now = toLeaseTime(store.usage, store.clock)
-  const retryAt = retryAfterMs > 0 ? sql`${now} + cast(${retryAfterMs} as bigint)` : sql`null`
-  const outcome =
-    failure === null
-      ? sql`failure_count = 0, error_code = null, error = null`
-      : sql`error_code = ${failure.code}, error = ${failure.message}, retry_at_ms = ${retryAt}`
-  await retryConflicts(() => releaseLease(toRow(store, feedId), owner, outcome))
+  await store.usage.write(({ writer }) => {
+    const retryAt = retryAfterMs > 0 ? toLeaseEnd(toLeaseTime(writer, store.clock), retryAfterMs) : sql`null`
+    const outcome =
+      failure === null
+        ? sql`failure_count = 0, error_code = null, error = null`
+        : sql`error_code = ${failure.code}, error = ${failure.message}, retry_at_ms = ${retryAt}`
+    return releaseLease(toRow(writer, store.clock, feedId), owner, outcome)
+  })
 }
 
 const NO_ATTEMPT = {
@@ -151,7 +157,7 @@ export async function cancelFeedAttempt(
   const { attemptedAtMs, failureCount, errorCode, error, retryAtMs } = previous ?? NO_ATTEMPT
   const restored = sql`attempted_at_ms = ${attemptedAtMs}, failure_count = ${failureCount}, error_code = ${errorCode},
     error = ${error}, retry_at_ms = ${retryAtMs}`
-  await retryConflicts(() => releaseLease(toRow(store, feedId), owner, restored))
+  await store.usage.write(({ writer }) => releaseLease(toRow(writer, store.clock, feedId), owner, restored))
 }
 
 export async function removeFeedAttempts(
@@ -159,7 +165,8 @@ export async function removeFeedAttempts(
   feedIds: readonly number[],
 ): Promise<void> {
   if (feedIds.length === 0) return
-  await usage.deleteFrom('feed_attempts').where('feed_id', 'in', feedIds).execute()
+  const deletion = sql`delete from feed_attempts where feed_id in (${sql.join(feedIds)})`
+  await usage.write(({ writer }) => deletion.execute(writer))
 }
 
 /** Compute when a feed runs next, Unix milliseconds; `null` without a schedule. */

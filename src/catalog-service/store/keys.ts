@@ -56,8 +56,8 @@ export async function insertApiKey(
   return { id, key }
 }
 
-export async function fetchApiKeys({ reader }: Pick<CatalogStore, 'reader'>): Promise<readonly ApiKey[]> {
-  return reader
+export async function fetchApiKeys(database: Catalog): Promise<readonly ApiKey[]> {
+  return database
     .selectFrom('api_keys')
     .select(['id', 'organization_id as organizationId', 'name', 'prefix'])
     .select(['created_at_ms as createdAtMs', 'revoked_at_ms as revokedAtMs'])

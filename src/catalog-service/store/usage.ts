@@ -1,10 +1,10 @@
 import { sql } from 'kysely'
 import { LRUCache } from 'lru-cache'
 import { type Clock, MINUTE_MS, isWithin } from '../../clock.ts'
-import { retryConflicts } from '../../database/transaction.ts'
-import { StoreError } from '../../errors.ts'
+import type { Connection } from '../../database/connection.ts'
 import { createBatcher } from '../../lib/concurrency.ts'
-import type { CatalogDatabase, CatalogStore, Organization } from './catalog-store.ts'
+import type { CatalogStore, Organization } from './catalog-store.ts'
+import type { UsageTables } from './schema.ts'
 
 const DAY_CHARACTERS = 10
 
@@ -16,21 +16,22 @@ const MAX_ORGANIZATIONS = 1_000
 /** Applied as `maxSize`: `max` would allocate memory for all entries at once. */
 const MAX_TRACKED_KEYS = 10_000
 
-type UsageDatabase = Pick<CatalogDatabase, 'usage' | 'run'>
-
 function toUtcDay(timeMs: number): string {
   return new Date(timeMs).toISOString().slice(0, DAY_CHARACTERS)
 }
 
 /** Create the request counter of one process. Requests that arrive during a write are counted by the next write. */
-export function createUsageCounter(database: UsageDatabase, clock: Clock): CatalogStore['countRequest'] {
+export function createUsageCounter(
+  usage: Connection<UsageTables>,
+  clock: Clock,
+): CatalogStore['countRequest'] {
   const batchers = new LRUCache<string, CatalogStore['countRequest']>({ max: MAX_ORGANIZATIONS })
   return (organization) => {
     const batcherKey = `${organization.id} ${organization.dailyLimit}`
     let count = batchers.get(batcherKey)
     if (count === undefined) {
       count = createBatcher(({ length }) =>
-        countRequests(database, organization, { day: toUtcDay(clock.nowMs()), requests: length }),
+        countRequests(usage, organization, { day: toUtcDay(clock.nowMs()), requests: length }),
       )
       batchers.set(batcherKey, count)
     }
@@ -42,19 +43,19 @@ type RequestCount = Readonly<{ day: string; requests: number }>
 
 /** Count all at once when all are within the limit, otherwise one by one. */
 async function countRequests(
-  database: UsageDatabase,
+  usage: Connection<UsageTables>,
   organization: Organization,
   { day, requests }: RequestCount,
 ): Promise<boolean[]> {
-  let counted = (await addRequests(database, organization, { day, requests })) ? requests : 0
-  while (counted < requests - 1 && (await addRequests(database, organization, { day, requests: 1 })))
+  let counted = (await addRequests(usage, organization, { day, requests })) ? requests : 0
+  while (counted < requests - 1 && (await addRequests(usage, organization, { day, requests: 1 })))
     counted += 1
   return Array.from({ length: requests }, (_, index) => index < counted)
 }
 
 /** One atomic statement. When its result is lost, the requests may have been counted. */
 async function addRequests(
-  { usage, run }: UsageDatabase,
+  usage: Connection<UsageTables>,
   { id, dailyLimit }: Organization,
   { day, requests }: RequestCount,
 ): Promise<boolean> {
@@ -64,17 +65,12 @@ async function addRequests(
     insert into usage (organization_id, day, requests) values (${id}, ${day}, ${requests})
     on conflict (organization_id, day) do update set requests = usage.requests + excluded.requests
     where ${hasRoom} returning requests`
-  try {
-    const { rows } = await run(() => retryConflicts(() => increment.execute(usage)))
-    return rows.length > 0
-  } catch (error) {
-    if (error instanceof StoreError) throw error
-    throw new StoreError('the daily count cannot be written', { cause: error })
-  }
+  const { rows } = await usage.write(({ writer }) => increment.execute(writer))
+  return rows.length > 0
 }
 
 export function createKeyUseRecorder(
-  { usage, run }: UsageDatabase,
+  usage: Connection<UsageTables>,
   clock: Clock,
 ): CatalogStore['recordKeyUse'] {
   const recordedAtMs = new LRUCache<string, number>({ maxSize: MAX_TRACKED_KEYS, sizeCalculation: () => 1 })
@@ -87,7 +83,7 @@ export function createKeyUseRecorder(
       on conflict (key_id) do update set used_at_ms = excluded.used_at_ms
       where excluded.used_at_ms > key_uses.used_at_ms`
     // A failure here must not fail the request, which has already been counted.
-    run(() => upsert.execute(usage)).catch(() => {})
+    usage.write(({ writer }) => upsert.execute(writer)).catch(() => {})
   }
 }
 
@@ -96,17 +92,15 @@ export async function fetchRequestsToday({
   usage,
   clock,
 }: CatalogStore): Promise<ReadonlyMap<string, number>> {
-  const rows = await usage
-    .selectFrom('usage')
-    .selectAll()
-    .where('day', '=', toUtcDay(clock.nowMs()))
-    .execute()
+  const select = sql<UsageTables['usage']>`select * from usage where day = ${toUtcDay(clock.nowMs())}`
+  const { rows } = await usage.read(({ reader }) => select.execute(reader))
   return new Map(rows.map((row) => [row.organization_id, row.requests]))
 }
 
 /** Return the last use of each key in Unix milliseconds; unused keys are absent. */
 export async function fetchKeyUses({ usage }: CatalogStore): Promise<ReadonlyMap<string, number>> {
-  const rows = await usage.selectFrom('key_uses').selectAll().execute()
+  const select = sql<UsageTables['key_uses']>`select * from key_uses`
+  const { rows } = await usage.read(({ reader }) => select.execute(reader))
   return new Map(rows.map((row) => [row.key_id, row.used_at_ms]))
 }
 
@@ -114,10 +108,12 @@ export async function removeOrganizationUsage(
   { usage }: CatalogStore,
   organizationId: string,
 ): Promise<void> {
-  await usage.deleteFrom('usage').where('organization_id', '=', organizationId).execute()
+  const deletion = sql`delete from usage where organization_id = ${organizationId}`
+  await usage.write(({ writer }) => deletion.execute(writer))
 }
 
 export async function removeKeyUses({ usage }: CatalogStore, keyIds: readonly string[]): Promise<void> {
   if (keyIds.length === 0) return
-  await usage.deleteFrom('key_uses').where('key_id', 'in', keyIds).execute()
+  const deletion = sql`delete from key_uses where key_id in (${sql.join(keyIds)})`
+  await usage.write(({ writer }) => deletion.execute(writer))
 }

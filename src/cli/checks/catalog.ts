@@ -97,19 +97,17 @@ function describeLimit(limit: CallPolicyState['limit']): string {
 /** Report what shows or earns nothing. It is no failure, because a catalog is built step by step. */
 export async function checkEmbeddedCatalog(context: CommandContext, report: CheckReport): Promise<void> {
   await withCatalog(context, async (store) => {
-    const { reader } = store
-    if (await isCatalogEmpty(reader)) return checkLostCatalog(report)
+    const { read } = store
+    if (await read(isCatalogEmpty)) return checkLostCatalog(report)
     const reported = await checkFeeds(report, store, context.config)
-    const networkChannels = await fetchNetworkChannels(reader)
+    const networkChannels = await read(fetchNetworkChannels)
     const assigned = new Set(networkChannels.map(({ channelId }) => channelId))
-    for (const { id, name } of await fetchOwnedChannels(reader)) {
+    for (const { id, name } of await read(fetchOwnedChannels)) {
       const remedy = `vitrine catalog networks assign NETWORK --channel ${id}`
       if (!assigned.has(id))
         report.addOk(`channel ${name} (${id})`, 'it has no network and shows nothing', remedy)
     }
-    for (const network of (await fetchNetworks(reader)).filter(
-      ({ name }) => !reported.has(`network ${name}`),
-    ))
+    for (const network of (await read(fetchNetworks)).filter(({ name }) => !reported.has(`network ${name}`)))
       for (const remedy of listMissingReferenceWarnings(network, networkChannels))
         report.addOk(`network ${network.name}`, 'its links have no publisher reference', remedy)
   })

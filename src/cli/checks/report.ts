@@ -13,7 +13,7 @@ import {
   getConnectionRemedy,
   isInvalidCertificate,
 } from '../../outgoing/connection-failures.ts'
-import { describeStoreFailure } from '../../database/store-failures.ts'
+import { describeStoreFailure } from '../../database/failures.ts'
 
 /** A link without and with a sub-id; `after` is `null` when it stays unchanged. */
 export type LinkExample = Readonly<{ before: string; after: string | null }>

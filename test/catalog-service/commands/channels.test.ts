@@ -5,6 +5,7 @@ import {
   makeFeedRow,
   createSampleCatalogCli,
 } from '../../cli/catalog-cli.ts'
+import { getReader } from '../store-handles.ts'
 
 const ID = '952a0000-0000-4000-8000-0000000000a1'
 
@@ -124,7 +125,7 @@ describe('catalog with only sample data', () => {
       const { code, err } = await cli.run(command, 'add', 'Mine')
       expect(code).toBe(0)
       expect(err).toContain('The sample data was removed.\n')
-      const { reader } = await cli.openStore()
+      const reader = await getReader(await cli.openStore())
       expect(await reader.selectFrom('products').select('gtin').execute()).toEqual([])
       expect(await cli.runJson<unknown[]>(command)).toHaveLength(1)
       expect((await cli.run(command, 'add', 'More')).err).not.toContain('sample')

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { createCatalogCli } from '../../cli/catalog-cli.ts'
+import { getUsage } from '../store-handles.ts'
 
 type Key = { id: string; name: string; key: string; organizationId: string }
 
@@ -46,7 +47,7 @@ describe('catalog keys list and remove', () => {
   it('last use - as recorded by the service', async () => {
     const cli = createCatalogCli()
     const { id } = await cli.runJson<Key>('keys', 'add', 'web')
-    const { usage } = await cli.openStore()
+    const usage = await getUsage(await cli.openStore())
     const used_at_ms = Date.UTC(2026, 4, 2, 10, 14, 59)
     await usage.insertInto('key_uses').values({ key_id: id, used_at_ms }).execute()
     expect(await cli.runJson('keys')).toMatchObject([{ id, lastUsedAt: '2026-05-02T10:14:59.000Z' }])
@@ -56,7 +57,7 @@ describe('catalog keys list and remove', () => {
   it('remove - rejected for a valid key; a revoked one is removed with its use; ids in any case', async () => {
     const cli = createCatalogCli()
     const { id } = await cli.runJson<Key>('keys', 'add', 'web')
-    const { usage } = await cli.openStore()
+    const usage = await getUsage(await cli.openStore())
     await usage.insertInto('key_uses').values({ key_id: id, used_at_ms: 1 }).execute()
     expect(await cli.runRejected('keys', 'remove', id)).toContain(`keys revoke ${id}`)
     expect(await cli.runJson('keys', 'revoke', id.toUpperCase())).toEqual({ id, revoked: true })

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { importFeedFor, createCatalogCli, makeFeedRow, type CatalogCli } from '../../cli/catalog-cli.ts'
+import { getReader } from '../store-handles.ts'
 
 const ID = '952a0000-0000-4000-8000-0000000000a1'
 
@@ -127,7 +128,7 @@ describe('catalog merchants remove', () => {
       offers: 4,
       products: 2,
     })
-    const { reader } = await cli.openStore()
+    const reader = await getReader(await cli.openStore())
     expect(await reader.selectFrom('products').select('gtin').execute()).toEqual([{ gtin: '00000000000017' }])
     expect(await cli.runJson('approvals')).toMatchObject([{ merchant: 'Bo' }])
     expect(await cli.runRejected('merchants', 'remove', 'Anna', '--yes')).toContain('no merchant "Anna"')
@@ -139,7 +140,7 @@ describe('catalog merchants remove', () => {
     expect((await cli.run('merchants', 'remove', 'Cleo')).out).toBe(
       'removed "Cleo", with 0 offers and 0 products',
     )
-    const { reader } = await cli.openStore()
+    const reader = await getReader(await cli.openStore())
     expect(await reader.selectFrom('network_merchants').selectAll().execute()).toEqual([])
   })
 })

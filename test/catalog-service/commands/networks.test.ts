@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { importFeedFor, createCatalogCli, makeFeedRow } from '../../cli/catalog-cli.ts'
+import { getReader } from '../store-handles.ts'
 
 const ID = '952a0000-0000-4000-8000-0000000000a1'
 const AWIN = 'https://www.awin1.com/cread.php?awinmid={merchant}&awinaffid={publisher}&ued={url}'
@@ -176,7 +177,7 @@ describe('catalog networks remove', () => {
       offers: 3,
       products: 1,
     })
-    const { reader } = await cli.openStore()
+    const reader = await getReader(await cli.openStore())
     expect(await reader.selectFrom('products').select('gtin').orderBy('gtin').execute()).toEqual([
       { gtin: '00000000000024' },
       { gtin: '00000000000031' },

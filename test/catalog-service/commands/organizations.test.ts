@@ -5,6 +5,7 @@ import {
   makeFeedRow,
   createSampleCatalogCli,
 } from '../../cli/catalog-cli.ts'
+import { getReader, getUsage } from '../store-handles.ts'
 
 type Made = { id: string; name: string; dailyLimit: number | null }
 type Listed = Made & { requestsToday: number; createdAt: string }
@@ -115,7 +116,7 @@ describe('catalog organizations remove', () => {
     const store = await cli.openStore()
     await store.countRequest({ id, dailyLimit: null })
     const key = await cli.runJson<{ id: string }>('keys', 'add', 'k', '--organization', 'B')
-    await store.usage.insertInto('key_uses').values({ key_id: key.id, used_at_ms: 1 }).execute()
+    await (await getUsage(store)).insertInto('key_uses').values({ key_id: key.id, used_at_ms: 1 }).execute()
     expect(await cli.runJson('organizations', 'remove', id)).toEqual({
       id,
       name: 'B',
@@ -128,8 +129,8 @@ describe('catalog organizations remove', () => {
     })
     expect(await cli.runJson<Listed[]>('organizations')).toHaveLength(1)
     expect(await cli.runJson('keys')).toEqual([])
-    expect(await store.usage.selectFrom('usage').selectAll().execute()).toEqual([])
-    expect(await store.usage.selectFrom('key_uses').selectAll().execute()).toEqual([])
+    expect(await (await getUsage(store)).selectFrom('usage').selectAll().execute()).toEqual([])
+    expect(await (await getUsage(store)).selectFrom('key_uses').selectAll().execute()).toEqual([])
   })
 
   it('the oldest organization - prints which one a server with the embedded catalog shows now', async () => {
@@ -156,7 +157,7 @@ describe('catalog organizations remove', () => {
     expect((await cli.run('organizations', 'remove', 'B', '--yes')).out).toBe(
       'removed "B", with 0 keys, 1 channel, 1 network channel, 2 offers and 1 product',
     )
-    const { reader } = await cli.openStore()
+    const reader = await getReader(await cli.openStore())
     expect(await reader.selectFrom('offers').select('gtin').execute()).toEqual([{ gtin: '00000000000017' }])
     expect(await reader.selectFrom('products').select('gtin').execute()).toHaveLength(1)
     expect(await reader.selectFrom('network_channels').select('id').execute()).toHaveLength(1)
@@ -168,7 +169,7 @@ describe('catalog organizations remove', () => {
     await cli.runJson('organizations', 'add', 'B')
     await cli.runJson('keys', 'add', 'k', '--organization', 'B')
     expect(await cli.runJson<unknown[]>('channels')).toHaveLength(3)
-    const { reader } = await cli.openStore()
+    const reader = await getReader(await cli.openStore())
     expect(
       await reader.selectFrom('meta').select('key').where('key', '=', 'sample_base').execute(),
     ).toHaveLength(1)

@@ -19,7 +19,9 @@ async function createOtherVersion(
   const database = await createCatalogDatabase(folder)
   const store = await openCatalogStore({ database, clock: systemClock })
   const run = (statement: RawBuilder<unknown>): Promise<unknown> =>
-    isUsage ? statement.execute(store.usage) : store.write((catalog) => statement.execute(catalog))
+    isUsage
+      ? store.usage.write(({ writer }) => statement.execute(writer))
+      : store.write((catalog) => statement.execute(catalog))
   await run(sql`insert into kysely_migration (name, timestamp) values (${migration}, 'x')`)
   // On PostgreSQL, other tests use the database afterwards.
   addCleanup(async () => {

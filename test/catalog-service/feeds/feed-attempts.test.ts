@@ -23,6 +23,7 @@ import { type StoreUnderTest, openSqliteTestStore, openTestStore } from '../harn
 import { addFeed, createTable, dumpCatalog, getState, runTestFeed, startFeed } from './feed-fixture.ts'
 import { send, startFeedServer } from './feed-server.ts'
 import { EXITED_OWNER, OTHER_MACHINE_OWNER, openOtherStore } from './scheduler-fixture.ts'
+import { getReader, getUsage } from '../store-handles.ts'
 
 const FETCH_FAILURE = { code: 'VITRINE_FEED_FETCH_FAILED', message: 'no' }
 const HELD_FAILURE = { code: 'VITRINE_FEED_HELD', message: 'held' }
@@ -35,23 +36,22 @@ const openFeed = async (open: () => Promise<StoreUnderTest> = openTestStore) => 
 }
 
 /** Let the lease expire, also where the database server's clock counts. */
-const expireLease = ({ usage }: LeaseStore) =>
-  usage.updateTable('feed_attempts').set({ lease_until_ms: 1 }).execute()
+const expireLease = async (store: LeaseStore) =>
+  (await getUsage(store)).updateTable('feed_attempts').set({ lease_until_ms: 1 }).execute()
 
 /** Pause after the first read, so that another process can write between the read and the write. */
 function pauseAfterRead(store: LeaseStore, work: () => Promise<unknown>): LeaseStore {
   let isFirst = true
-  const usage = store.usage.withPlugin({
-    transformQuery: ({ node }) => node,
-    async transformResult({ result }) {
-      if (isFirst) {
-        isFirst = false
-        await work()
-      }
-      return result
-    },
-  })
-  return { usage, clock: store.clock }
+  const read: LeaseStore['usage']['read'] = async (readRows) => {
+    const rows = await store.usage.read(readRows)
+    if (isFirst) {
+      isFirst = false
+      await work()
+    }
+    return rows
+  }
+  const write: LeaseStore['usage']['write'] = (writeRows) => store.usage.write(writeRows)
+  return { usage: { read, write } as LeaseStore['usage'], clock: store.clock }
 }
 
 async function findAttempt(store: LeaseStore, feedId: number) {
@@ -294,7 +294,7 @@ describe('result of an attempt', () => {
       throw unexpected
     }
     await expect(runTestFeed(fixture, fixture.feedId, { onDownload })).rejects.toThrow('cannot be fetched')
-    const { rows } = await sql`select * from feed_attempts`.execute(fixture.store.usage)
+    const { rows } = await sql`select * from feed_attempts`.execute(await getUsage(fixture.store))
     expect(rows).toMatchObject([{ failure_count: 1, lease_owner: null, lease_until_ms: 0 }])
     expect(JSON.stringify(rows)).not.toContain('do-not-tell')
   })
@@ -346,7 +346,7 @@ describe('next run', () => {
   it('quiet - after more than two intervals without a successful run', async () => {
     const { feedId, store, clock } = await openFeed()
     const find = async (change: Partial<Feed> = {}): Promise<boolean> => {
-      const feed = await findFeedById(store.reader, feedId)
+      const feed = await findFeedById(await getReader(store), feedId)
       return isFeedQuiet({ ...feed, url: 'https://feeds.example/', ...change } as Feed, clock)
     }
     clock.advance(2 * HOUR_MS)

@@ -13,6 +13,7 @@ import type { FeedState } from '../../../src/catalog/feed-report.ts'
 import { type StoreUnderTest, fetchProducts, importText, openTestStore } from '../harness.ts'
 import { type FeedHandler, send, startFeedServer } from './feed-server.ts'
 import { NO_PROXIES } from '../../helpers/proxies.ts'
+import { getReader } from '../store-handles.ts'
 
 export const CHANNEL = '952a0000-0000-4000-8000-0000000000f1'
 
@@ -116,9 +117,10 @@ export async function getState({ store }: StoreFixture, name = 'feed'): Promise<
 
 /** Return all that imports write, as text. `isWithFeeds`: with the results of the feeds. */
 export async function dumpCatalog(
-  { reader }: Pick<CatalogStore, 'reader'>,
+  store: Pick<CatalogStore, 'read'>,
   { isWithFeeds = true }: Readonly<{ isWithFeeds?: boolean }> = {},
 ): Promise<string> {
+  const reader = await getReader(store)
   const keys = ['gtin', 'feed_id', 'network_id', 'merchant_id', 'currency', 'variant'] as const
   const shopKeys = ['feed_id', 'network_id', 'merchant_id', 'network_channel_id', 'is_page'] as const
   const tables = [

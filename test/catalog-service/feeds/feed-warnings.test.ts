@@ -6,6 +6,7 @@ import type { FeedWarning } from '../../../src/catalog/feed-report.ts'
 import { type StoreUnderTest, importText, openTestStore } from '../harness.ts'
 import { CHANNEL, PRICE_MAX_AGE, createTable, runTestFeed, startFeed } from './feed-fixture.ts'
 import { send } from './feed-server.ts'
+import { getReader } from '../store-handles.ts'
 
 const TEMPLATE = 'https://net.example/c?m={merchant}&u={url}'
 
@@ -228,6 +229,6 @@ describe('warnings about networks and shops', () => {
     await importText(fixture, createTable(10), { channelId: CHANNEL, network: 'awin', merchant: 'Kopje' })
     await setTemplate(fixture, 'https://net.example/?u={url}')
     expect(await readWarnings(fixture)).toEqual([])
-    expect(await fixture.store.reader.selectFrom('offers').selectAll().execute()).toHaveLength(10)
+    expect(await (await getReader(fixture.store)).selectFrom('offers').selectAll().execute()).toHaveLength(10)
   })
 })

@@ -40,6 +40,7 @@ import {
   removeMerchantFromModel,
   toPublisher,
 } from './replacement-model.ts'
+import { getReader } from '../store-handles.ts'
 
 const TEMPLATES = [
   null,
@@ -284,7 +285,7 @@ async function importBoth({ fixture, model, files }: Compared, feed: FeedName): 
 }
 
 async function removeFeedFromBoth({ fixture: { store }, model }: Compared, name: FeedName): Promise<void> {
-  const feed = await findFeed(store.reader, name)
+  const feed = await findFeed(await getReader(store), name)
   if (feed !== undefined) await store.write((database) => removeFeed(database, feed.id))
   model.feeds.delete(name)
 }
@@ -293,7 +294,7 @@ async function setTemplate(
   { fixture: { store }, model }: Compared,
   { network, template }: Extract<Step, Readonly<{ kind: 'template' }>>,
 ): Promise<void> {
-  const id = (await findNetwork(store.reader, network))?.id ?? 0
+  const id = (await findNetwork(await getReader(store), network))?.id ?? 0
   await store.write((database) => updateNetwork(database, id, { linkTemplate: template }))
   model.templates.set(network, template)
 }
@@ -302,7 +303,7 @@ async function removeMerchantFromBoth(
   { fixture: { store }, model }: Compared,
   name: MerchantName,
 ): Promise<void> {
-  const merchant = await findMerchant(store.reader, name)
+  const merchant = await findMerchant(await getReader(store), name)
   if (merchant !== undefined) await store.write((database) => removeMerchant(database, merchant.id))
   removeMerchantFromModel(model, name)
 }
@@ -311,8 +312,8 @@ async function changeApproval(
   { fixture: { store }, model }: Compared,
   { kind, channelId, network, merchant }: ApprovalStep,
 ): Promise<void> {
-  const networkId = (await findNetwork(store.reader, network))?.id ?? 0
-  const merchantId = merchant === null ? null : (await findMerchant(store.reader, merchant))?.id
+  const networkId = (await findNetwork(await getReader(store), network))?.id ?? 0
+  const merchantId = merchant === null ? null : (await findMerchant(await getReader(store), merchant))?.id
   // A merchant that no feed has brought is unknown.
   if (merchantId === undefined) return
   await store.write(async (database) => {
@@ -354,7 +355,7 @@ function toText({ merchant, ...offer }: WireOffer): string {
 }
 
 /** Count products and shops of feeds that have no offers of them, and offers without these. */
-async function countOrphans({ store: { reader } }: StoreUnderTest): Promise<number> {
+async function countOrphans({ store }: StoreUnderTest): Promise<number> {
   const isOfShop = sql`s.feed_id = o.feed_id and s.merchant_id = o.merchant_id and s.network_id = o.network_id
     and s.network_channel_id = o.network_channel_id and s.is_page = o.is_page`
   const isOfProduct = sql`p.feed_id = o.feed_id and p.gtin = o.gtin`
@@ -363,7 +364,7 @@ async function countOrphans({ store: { reader } }: StoreUnderTest): Promise<numb
       + (select count(*) from offers o where not exists (select 1 from products p where ${isOfProduct}))
       + (select count(*) from feed_shops s where not exists (select 1 from offers o where ${isOfShop}))
       + (select count(*) from offers o where not exists (select 1 from feed_shops s where ${isOfShop})) as count`.execute(
-    reader,
+    await getReader(store),
   )
   return Number(rows[0]?.count)
 }

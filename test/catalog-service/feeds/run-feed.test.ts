@@ -21,6 +21,7 @@ import {
 } from './feed-fixture.ts'
 import { type FeedHandler, createFaults, send, sendVersion, startFeedServer } from './feed-server.ts'
 import { createZip } from './zip-file.ts'
+import { getReader } from '../store-handles.ts'
 
 const BODY = createTable(3)
 const NEXT_BODY = createTable(4, { price: '11.00' })
@@ -189,12 +190,15 @@ describe('successful run', () => {
     await runTestFeed(fixture, feedId)
     const [before, feed] = [
       await dumpCatalog(store, { isWithFeeds: false }),
-      await findFeedById(store.reader, feedId),
+      await findFeedById(await getReader(store), feedId),
     ]
     clock.advance(HOUR_MS)
     expect(await runTestFeed(fixture, feedId)).toMatchObject({ kind: 'unchanged' })
     expect(await dumpCatalog(store, { isWithFeeds: false })).toBe(before)
-    expect(await findFeedById(store.reader, feedId)).toEqual({ ...feed, fetchedAtMs: clock.nowMs() })
+    expect(await findFeedById(await getReader(store), feedId)).toEqual({
+      ...feed,
+      fetchedAtMs: clock.nowMs(),
+    })
     const [product] = await fetchProducts(fixture, CHANNEL)
     expect(product?.offers[0]?.checked_at).toBe(new Date(clock.nowMs()).toISOString())
   })
@@ -260,7 +264,7 @@ const CHANGES: Readonly<Record<string, (fixture: StoreUnderTest, feedId: number)
     return store.write((database) => updateFeed(database, id, { headerFile }))
   },
   address: async ({ store }, id) => {
-    const url = `${(await findFeedById(store.reader, id))?.url}?other`
+    const url = `${(await findFeedById(await getReader(store), id))?.url}?other`
     return store.write((database) => updateFeed(database, id, { url }))
   },
   'network channel, reassigned': ({ store }) =>

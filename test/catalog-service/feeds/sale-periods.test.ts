@@ -3,6 +3,7 @@ import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../../src/clock.ts'
 import { type ServiceUnderTest, importText, startTestService } from '../harness.ts'
 import { addFeed, createTable, runTestFeed, toGtin } from './feed-fixture.ts'
 import { send, sendVersion, startFeedServer } from './feed-server.ts'
+import { getReader } from '../store-handles.ts'
 
 const GTIN = toGtin(1)
 
@@ -75,7 +76,9 @@ describe('checked_at', () => {
     const { clock, get } = fixture
     const server = await startFeedServer(sendVersion(createTable(1), { etag: '"1"' }))
     const feedId = await addFeed(fixture, { url: server.url })
-    const channelId = (await fixture.store.reader.selectFrom('channels').select('id').executeTakeFirst())?.id
+    const channelId = (
+      await (await getReader(fixture.store)).selectFrom('channels').select('id').executeTakeFirst()
+    )?.id
     const see = async (): Promise<unknown> => {
       const { body } = await get(`/v0/channels/${channelId ?? ''}/products/${GTIN}`).expect(200)
       return body.offers[0].checked_at

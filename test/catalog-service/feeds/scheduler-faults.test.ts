@@ -22,6 +22,7 @@ import {
   waitUntilIdle,
   waitUntilIdleAfterSteps,
 } from './scheduler-fixture.ts'
+import { getUsage } from '../store-handles.ts'
 
 describe('lease of another process', () => {
   it('that has exited - the feed runs after the first wait of a failure', async () => {
@@ -130,8 +131,8 @@ describe('database that is unavailable', () => {
     await addScheduled(scenario)
     startScheduler(scenario)
     await waitUntilIdle(scenario)
-    const rename = (from: string, to: string): Promise<unknown> =>
-      sql`alter table ${sql.table(from)} rename to ${sql.table(to)}`.execute(store.usage)
+    const rename = async (from: string, to: string): Promise<unknown> =>
+      sql`alter table ${sql.table(from)} rename to ${sql.table(to)}`.execute(await getUsage(store))
     for (let outages = 1; outages <= 2; outages += 1) {
       logs.length = 0
       await rename('feed_attempts', 'feed_attempts_away')

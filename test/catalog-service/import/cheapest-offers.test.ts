@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import type { Reject } from '../../../src/catalog-service/import/feed-row.ts'
 import { importText, openTestStore } from '../harness.ts'
+import { getReader } from '../store-handles.ts'
 
 /** A row of one product; its price is 1000 more than its number. */
 const toRow = (number: number, price = 1_000 + number): string =>
@@ -12,7 +13,7 @@ const toRows = (from: number, count: number): string =>
 async function importRows(rows: string) {
   const fixture = await openTestStore()
   const summary = await importText(fixture, `gtin,title,link,price\n${rows}`)
-  const stored = await fixture.store.reader.selectFrom('offers').select('price').execute()
+  const stored = await (await getReader(fixture.store)).selectFrom('offers').select('price').execute()
   const numbers = stored.map(({ price }) => Number(price) - 1_000).toSorted((one, other) => one - other)
   const rejects = readFileSync(summary.rejectsPath ?? '', 'utf8')
     .trimEnd()

@@ -20,6 +20,7 @@ import {
   openTestStore,
   writeFeed,
 } from '../harness.ts'
+import { getReader } from '../store-handles.ts'
 
 describe('import, into an empty catalog', () => {
   it('feed - two networks, two merchants - creates organization, channel, network channels and approvals', async () => {
@@ -33,7 +34,7 @@ describe('import, into an empty catalog', () => {
       rejectsPath: null,
       replacedSample: false,
     })
-    const [channel, ...others] = await fetchOwnedChannels(fixture.store.reader)
+    const [channel, ...others] = await fetchOwnedChannels(await getReader(fixture.store))
     expect(others).toEqual([])
     expect(channel).toMatchObject({ id: summary.channelId, kind: 'website' })
     const [first] = await fetchProducts(fixture, summary.channelId)
@@ -99,7 +100,7 @@ describe('import, again', () => {
     const products = await fetchProducts(fixture, channelId)
     expect(products.map((product) => product.gtin)).toEqual([GTINS[0], GTINS[2]])
     expect(products[0]?.offers.map((offer) => offer.price)).toEqual(['9'])
-    const left = await fixture.store.reader.selectFrom('products').select('gtin').execute()
+    const left = await (await getReader(fixture.store)).selectFrom('products').select('gtin').execute()
     expect(left).toHaveLength(2)
   })
 
@@ -124,7 +125,12 @@ describe('import, again', () => {
     await expect(importRows(fixture, [createProduct('24')], { channelId: 'x' })).rejects.toMatchObject(
       rejected,
     )
-    const row = await fixture.store.reader.selectFrom('channels').selectAll().executeTakeFirstOrThrow()
+    const row = await (
+      await getReader(fixture.store)
+    )
+      .selectFrom('channels')
+      .selectAll()
+      .executeTakeFirstOrThrow()
     await fixture.store.write((database) =>
       database
         .insertInto('channels')
@@ -160,15 +166,17 @@ describe('import over sample data', () => {
   it('first import - replaces sample data, keeps organization and catalog id', async () => {
     const fixture = await openTestStore()
     await seedSampleData(fixture.store, 'http://127.0.0.1:3000')
-    const organization = await findDefaultOrganization(fixture.store.reader)
-    const catalogId = await getCatalogId(fixture.store.reader)
+    const organization = await findDefaultOrganization(await getReader(fixture.store))
+    const catalogId = await getCatalogId(await getReader(fixture.store))
     const summary = await importRows(fixture, [createProduct('17')])
     expect(summary.replacedSample).toBe(true)
-    expect((await fetchOwnedChannels(fixture.store.reader)).map(({ id }) => id)).toEqual([summary.channelId])
+    expect((await fetchOwnedChannels(await getReader(fixture.store))).map(({ id }) => id)).toEqual([
+      summary.channelId,
+    ])
     expect(await fetchProducts(fixture, summary.channelId)).toHaveLength(1)
-    expect(await findDefaultOrganization(fixture.store.reader)).toEqual(organization)
-    expect(await getCatalogId(fixture.store.reader)).toBe(catalogId)
-    expect(await fixture.store.reader.selectFrom('networks').select('name').execute()).toEqual([
+    expect(await findDefaultOrganization(await getReader(fixture.store))).toEqual(organization)
+    expect(await getCatalogId(await getReader(fixture.store))).toBe(catalogId)
+    expect(await (await getReader(fixture.store)).selectFrom('networks').select('name').execute()).toEqual([
       { name: 'Net' },
     ])
   })
@@ -177,7 +185,9 @@ describe('import over sample data', () => {
     const fixture = await openTestStore()
     await seedSampleData(fixture.store, 'http://127.0.0.1:3000')
     await expect(importRows(fixture, ['{}'])).rejects.toMatchObject({ code: 'VITRINE_IMPORT_FAILED' })
-    expect(await fetchOwnedChannels(fixture.store.reader)).toHaveLength(getSampleData().channels.length)
+    expect(await fetchOwnedChannels(await getReader(fixture.store))).toHaveLength(
+      getSampleData().channels.length,
+    )
   })
 })
 
@@ -250,8 +260,8 @@ describe('import, files', () => {
     await expect(importFile({ store: fixture.store, file })).rejects.toMatchObject({
       code: 'VITRINE_IMPORT_FAILED',
     })
-    expect(await fetchOwnedChannels(fixture.store.reader)).toEqual([])
-    expect(await findDefaultOrganization(fixture.store.reader)).toBeUndefined()
+    expect(await fetchOwnedChannels(await getReader(fixture.store))).toEqual([])
+    expect(await findDefaultOrganization(await getReader(fixture.store))).toBeUndefined()
   })
 
   it.each(['missing.ndjson', '.'])('file - %s - ImportError that names it', async (name) => {
@@ -264,7 +274,7 @@ describe('import, files', () => {
     const fixture = await openTestStore()
     const signal = AbortSignal.abort()
     await expect(importRows(fixture, [createProduct('17')], { signal })).rejects.toThrow('stopped')
-    expect(await fetchOwnedChannels(fixture.store.reader)).toEqual([])
+    expect(await fetchOwnedChannels(await getReader(fixture.store))).toEqual([])
   })
 
   it('progress - at the end - has read the whole file', async () => {

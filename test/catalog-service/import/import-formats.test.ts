@@ -4,6 +4,7 @@ import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import type { Reject } from '../../../src/catalog-service/import/feed-row.ts'
 import { importText, openTestStore } from '../harness.ts'
+import { getReader } from '../store-handles.ts'
 
 const TABLE =
   'gtin\ttitle\tlink\tprice\n00000000000017\tT\thttps://www.shop.example/\t1.00 EUR\n00000000000018\tT\thttps://www.shop.example/\t1 EUR\n'
@@ -24,7 +25,7 @@ describe('import of other formats', () => {
       rejected: 1,
       hasLinkMerchants: true,
     })
-    const merchants = await fixture.store.reader.selectFrom('merchants').select('name').execute()
+    const merchants = await (await getReader(fixture.store)).selectFrom('merchants').select('name').execute()
     expect(merchants).toEqual([{ name: 'shop.example' }])
     expect(readRejects(summary.rejectsPath)).toMatchObject([{ row: 3, field: 'gtin' }])
   })

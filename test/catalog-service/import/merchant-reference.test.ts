@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { GTINS, importText, openTestStore } from '../harness.ts'
+import { getReader } from '../store-handles.ts'
 
 const MAP = JSON.stringify({
   format: 'table',
@@ -23,6 +24,11 @@ test.each([
     (reference, index) => `${GTINS[index]},Cup,1 EUR,https://shop.example/${index},Shop,${reference}\n`,
   )
   await importText(fixture, `gtin,title,price,link,shop,reference\n${rows.join('')}`, { map: MAP })
-  const stored = await fixture.store.reader.selectFrom('network_merchants').select('reference').execute()
+  const stored = await (
+    await getReader(fixture.store)
+  )
+    .selectFrom('network_merchants')
+    .select('reference')
+    .execute()
   expect(stored).toEqual([{ reference: expected }])
 })

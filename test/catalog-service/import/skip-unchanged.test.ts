@@ -6,6 +6,7 @@ import type { ImportFileOptions } from '../../../src/catalog-service/import/impo
 import { findMerchant } from '../../../src/catalog-service/store/merchants.ts'
 import { toRunCount } from '../../helpers/property-runs.ts'
 import { type StoreUnderTest, importText, createOffer, createProduct, openTestStore } from '../harness.ts'
+import { getReader } from '../store-handles.ts'
 
 const GTINS = ['17', '24', '31', '48', '55'] as const
 const GTIN = GTINS[0].padStart(14, '0')
@@ -68,13 +69,13 @@ function toAwinFeed(...parts: readonly (readonly Row[])[]): string {
 
 /** Read the id of the import that wrote each product. */
 async function readImports({ store }: StoreUnderTest): Promise<Record<number, number | null>> {
-  const rows = await store.reader.selectFrom('products').select(['gtin', 'import_id']).execute()
+  const rows = await (await getReader(store)).selectFrom('products').select(['gtin', 'import_id']).execute()
   return Object.fromEntries(rows.map(({ gtin, import_id: id }) => [Number(gtin), id]))
 }
 
 /** Read everything that imports write, except import ids. */
 async function readCatalog({ store }: StoreUnderTest): Promise<unknown> {
-  const { reader } = store
+  const reader = await getReader(store)
   const products = reader.selectFrom('products').select(['gtin', 'title', 'brand', 'images']).orderBy('gtin')
   const offers = reader
     .selectFrom('offers as o')
@@ -192,7 +193,10 @@ describe('known rows', () => {
         await importText(fixture, toJsonFeed(...toParts(rows)))
         const left = rows.filter((_, at) => at === index)
         expect(await importText(fixture, toJsonFeed(left))).toMatchObject({ offers: 4, removedOffers: 1 })
-        const product = fixture.store.reader.selectFrom('products').select('title').where('gtin', '=', GTIN)
+        const product = (await getReader(fixture.store))
+          .selectFrom('products')
+          .select('title')
+          .where('gtin', '=', GTIN)
         expect(await product.execute()).toEqual([{ title }])
       }
     },
@@ -228,7 +232,7 @@ describe('known rows', () => {
     const fixture = await openTestStore()
     await importJson(fixture, ROWS)
     await importJson(fixture, ROWS, { merchant: 'M' })
-    const rows = await fixture.store.reader.selectFrom('offers').select('import_id').execute()
+    const rows = await (await getReader(fixture.store)).selectFrom('offers').select('import_id').execute()
     expect(rows.every(({ import_id: id }) => id === 2 || id === 1)).toBe(true)
     expect(await readImports(fixture)).toMatchObject({ 17: 2, 24: 2, 31: 2, 48: 2, 55: 2 })
   })

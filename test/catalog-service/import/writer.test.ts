@@ -10,6 +10,7 @@ import { createFeedWriter } from '../../../src/catalog-service/import/writer.ts'
 import { insertChannel } from '../../../src/catalog-service/store/channels.ts'
 import { type StoreUnderTest, fetchProducts, findProduct, openTestStore } from '../harness.ts'
 import { toRunCount } from '../../helpers/property-runs.ts'
+import { getReader } from '../store-handles.ts'
 
 const TEMPLATE = 'https://net.example/c?m={merchant}&p={publisher}&u={url}'
 const CHANNEL = '952a0000-0000-4000-8000-0000000000a1'
@@ -176,7 +177,12 @@ describe('feed links to shop pages', () => {
     const fixture = await openWithChannel()
     await write(fixture, [createFeedProduct(17, {})])
     expect(await fetchLinks(fixture)).toEqual(['https://shop.example/p?a=1'])
-    const rows = await fixture.store.reader.selectFrom('offers').select('network_channel_id').execute()
+    const rows = await (
+      await getReader(fixture.store)
+    )
+      .selectFrom('offers')
+      .select('network_channel_id')
+      .execute()
     expect(rows[0]?.network_channel_id).toBeGreaterThan(0)
   })
 
@@ -214,7 +220,12 @@ describe('feed links to shop pages', () => {
     const fixture = await openWithChannel()
     await write(fixture, [createFeedProduct(17, { merchantReference: 'first' })])
     await write(fixture, [createFeedProduct(17, { merchantReference: 'second' })])
-    const rows = await fixture.store.reader.selectFrom('network_merchants').select('reference').execute()
+    const rows = await (
+      await getReader(fixture.store)
+    )
+      .selectFrom('network_merchants')
+      .select('reference')
+      .execute()
     expect(rows).toEqual([{ reference: 'second' }])
   })
 })
@@ -222,7 +233,7 @@ describe('feed links to shop pages', () => {
 describe('network channel of an import', () => {
   test('unassigned from the channel by its owner - is used, and stays unassigned, with its approvals', async () => {
     const fixture = await openWithChannel()
-    const { reader } = fixture.store
+    const reader = await getReader(fixture.store)
     await write(fixture, [createFeedProduct(17, {})])
     await fixture.store.write((writer) => writer.updateTable('approvals').set({ revoked_at_ms: 1 }).execute())
     await fixture.store.write((writer) =>
@@ -246,7 +257,9 @@ describe('network channel of an import', () => {
   test('assigned to another channel - is unchanged, and a new one is created', async () => {
     const fixture = await openWithChannel()
     await write(fixture, [createFeedProduct(17, {})])
-    const { id: organizationId } = await fixture.store.reader
+    const { id: organizationId } = await (
+      await getReader(fixture.store)
+    )
       .selectFrom('organizations')
       .select('id')
       .executeTakeFirstOrThrow()
@@ -270,7 +283,7 @@ describe('texts that PostgreSQL cannot store', () => {
     await write(fixture, [
       { ...createFeedProduct(17, offer), title: 'a\u0000b\ud83d \u{1f525}', brand: '\u0000', images },
     ])
-    const { reader } = fixture.store
+    const reader = await getReader(fixture.store)
     const product = await reader
       .selectFrom('products')
       .select(['title', 'brand', 'images'])
@@ -307,7 +320,7 @@ async function readRows({ store }: StoreUnderTest): Promise<string[]> {
   const found = await sql<{ name: string }>`
     select ltrim(o.gtin, '0') || ' ' || n.name || ' ' || m.name as name
     from offers o join networks n on n.id = o.network_id join merchants m on m.id = o.merchant_id`.execute(
-    store.reader,
+    await getReader(store),
   )
   return found.rows.map(({ name }) => name).toSorted()
 }
@@ -343,7 +356,12 @@ describe('replacement of offers', () => {
         expect(await readRows(fixture)).toEqual(expected)
         expect(offers).toBe(new Set(second.map(toKey)).size)
         expect(removedOffers).toBe(before.filter((key) => !expected.includes(key)).length)
-        const products = await fixture.store.reader.selectFrom('products').select('gtin').execute()
+        const products = await (
+          await getReader(fixture.store)
+        )
+          .selectFrom('products')
+          .select('gtin')
+          .execute()
         expect(products).toHaveLength(new Set(second.map(({ gtin }) => gtin)).size)
       }),
       { numRuns: toRunCount(50) },

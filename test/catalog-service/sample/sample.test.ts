@@ -16,6 +16,7 @@ import {
   createProduct,
   openTestStore,
 } from '../harness.ts'
+import { getReader } from '../store-handles.ts'
 
 const BASE = 'http://127.0.0.1:3000'
 const SAMPLE = getSampleData()
@@ -61,7 +62,7 @@ describe('sample data, as served by the catalog', () => {
     expect(counts[1]).toBeLessThan(counts[0] ?? 0)
     expect(counts[2]).toBeLessThan(counts[1] ?? 0)
     expect(counts[2]).toBeGreaterThan(20)
-    const channels = await fetchOwnedChannels(fixture.store.reader)
+    const channels = await fetchOwnedChannels(await getReader(fixture.store))
     expect(channels.map(({ kind }) => kind)).toEqual(['website', 'website', 'youtube'])
     expect(channels.map(({ url }) => url === null)).toEqual([false, false, true])
   })
@@ -208,19 +209,19 @@ describe('seedSampleData', () => {
   it('catalog with imported products - changes nothing', async () => {
     const fixture = await openTestStore()
     await importRows(fixture, [createProduct('17')])
-    const catalogId = await getCatalogId(fixture.store.reader)
+    const catalogId = await getCatalogId(await getReader(fixture.store))
     expect(await seedSampleData(fixture.store, BASE)).toBe(false)
-    expect(await fetchOwnedChannels(fixture.store.reader)).toHaveLength(1)
-    expect(await getCatalogId(fixture.store.reader)).toBe(catalogId)
+    expect(await fetchOwnedChannels(await getReader(fixture.store))).toHaveLength(1)
+    expect(await getCatalogId(await getReader(fixture.store))).toBe(catalogId)
   })
 
   it('sample data - same address - changes nothing; another one - new links, same products, new catalog id', async () => {
     const fixture = await openWithSample()
-    const catalogId = await getCatalogId(fixture.store.reader)
+    const catalogId = await getCatalogId(await getReader(fixture.store))
     expect(await seedSampleData(fixture.store, BASE)).toBe(false)
-    expect(await getCatalogId(fixture.store.reader)).toBe(catalogId)
+    expect(await getCatalogId(await getReader(fixture.store))).toBe(catalogId)
     expect(await seedSampleData(fixture.store, 'https://widgets.example/v')).toBe(true)
-    expect(await getCatalogId(fixture.store.reader)).not.toBe(catalogId)
+    expect(await getCatalogId(await getReader(fixture.store))).not.toBe(catalogId)
     const products = await fetchChannelProducts(fixture, 0)
     expect(products).toHaveLength(SAMPLE.products.length)
     expect(products[0]?.images[0]?.url).toMatch(/^https:\/\/widgets\.example\/v\/demo\/pictures\//)

@@ -4,6 +4,7 @@ import { openCatalogStore } from '../../../src/catalog-service/store/open-store.
 import { findDefaultOrganization } from '../../../src/catalog-service/store/organizations.ts'
 import { MINUTE_MS } from '../../../src/clock.ts'
 import { openTestStore, addApiKey } from '../harness.ts'
+import { getReader } from '../store-handles.ts'
 
 describe('API keys, create', () => {
   test('new key - format - a prefix and 32 random bytes, always different', async () => {
@@ -17,12 +18,12 @@ describe('API keys, create', () => {
 
   test('first key of an empty catalog - creates the organization; the second one does not', async () => {
     const { store, clock } = await openTestStore()
-    expect(await findDefaultOrganization(store.reader)).toBeUndefined()
+    expect(await findDefaultOrganization(await getReader(store))).toBeUndefined()
     const createdAtMs = clock.nowMs()
     await addApiKey(store, 'first')
     clock.advance(MINUTE_MS)
     await addApiKey(store, 'second')
-    const organizations = await store.reader.selectFrom('organizations').selectAll().execute()
+    const organizations = await (await getReader(store)).selectFrom('organizations').selectAll().execute()
     expect(organizations).toEqual([
       { id: expect.any(String), name: 'My organization', daily_limit: null, created_at_ms: createdAtMs },
     ])
@@ -32,14 +33,14 @@ describe('API keys, create', () => {
     const { store } = await openTestStore()
     await store.write((database) => database.schema.dropTable('api_keys').execute())
     await expect(addApiKey(store, 'one')).rejects.toThrow(/api_keys/)
-    expect(await findDefaultOrganization(store.reader)).toBeUndefined()
+    expect(await findDefaultOrganization(await getReader(store))).toBeUndefined()
   })
 })
 
 describe('API keys, list', () => {
   test('no key - empty', async () => {
     const { store } = await openTestStore()
-    expect(await fetchApiKeys(store)).toEqual([])
+    expect(await store.read(fetchApiKeys)).toEqual([])
   })
 
   test('valid and revoked - oldest first, with times and prefixes, without the keys', async () => {
@@ -50,9 +51,9 @@ describe('API keys, list', () => {
     const second = await addApiKey(store, 'Zweiter "Schlüssel"')
     clock.advance(MINUTE_MS)
     await revokeApiKey(store, first.id)
-    const organization = await findDefaultOrganization(store.reader)
+    const organization = await findDefaultOrganization(await getReader(store))
     const common = { organizationId: organization?.id, prefix: expect.stringMatching(/^vk_[\w-]{5}$/) }
-    expect(await fetchApiKeys(store)).toEqual([
+    expect(await store.read(fetchApiKeys)).toEqual([
       { ...common, id: first.id, name: 'first', createdAtMs: startMs, revokedAtMs: startMs + 2 * MINUTE_MS },
       {
         ...common,
@@ -68,7 +69,7 @@ describe('API keys, list', () => {
     const { store } = await openTestStore()
     const ids: string[] = []
     for (let index = 0; index < 12; index += 1) ids.push((await addApiKey(store, `${index}`)).id)
-    expect((await fetchApiKeys(store)).map(({ id }) => id)).toEqual(ids.toSorted())
+    expect((await store.read(fetchApiKeys)).map(({ id }) => id)).toEqual(ids.toSorted())
   })
 })
 
@@ -80,14 +81,14 @@ describe('API keys, revoke', () => {
     expect(await revokeApiKey(store, id)).toBe(true)
     clock.advance(MINUTE_MS)
     expect(await revokeApiKey(store, id)).toBe(false)
-    expect(await fetchApiKeys(store)).toMatchObject([{ id, revokedAtMs }])
+    expect(await store.read(fetchApiKeys)).toMatchObject([{ id, revokedAtMs }])
   })
 
   test.each(['', 'unknown', '%', "' or 1=1 --"])('id "%s" - false, and revokes nothing', async (id) => {
     const { store } = await openTestStore()
     await addApiKey(store, 'one')
     expect(await revokeApiKey(store, id)).toBe(false)
-    expect(await fetchApiKeys(store)).toMatchObject([{ revokedAtMs: null }])
+    expect(await store.read(fetchApiKeys)).toMatchObject([{ revokedAtMs: null }])
   })
 })
 
@@ -95,7 +96,7 @@ describe('API keys, find', () => {
   test('valid key - its id and the organization with its limit', async () => {
     const { store } = await openTestStore()
     const { id, key } = await addApiKey(store, 'one')
-    const organization = await findDefaultOrganization(store.reader)
+    const organization = await findDefaultOrganization(await getReader(store))
     const expected = { keyId: id, organization: { id: organization?.id, dailyLimit: null } }
     expect(await store.findCaller(key)).toMatchObject(expected)
     await store.write((database) => database.updateTable('organizations').set({ daily_limit: 9 }).execute())

@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { openCatalogStore } from '../../../src/catalog-service/store/open-store.ts'
 import { findProduct, importRows, createProduct, openSqliteTestStore } from '../harness.ts'
+import { getReader } from '../store-handles.ts'
 
 const GTIN = '00000000000017'
 
@@ -15,7 +16,7 @@ describe('catalog on SQLite', () => {
     async (role, isMapped) => {
       const { database, clock } = await openSqliteTestStore()
       const store = await openCatalogStore({ database, clock, role })
-      const { rows } = await sql<{ mmap_size: number }>`pragma mmap_size`.execute(store.reader)
+      const { rows } = await sql<{ mmap_size: number }>`pragma mmap_size`.execute(await getReader(store))
       expect((rows[0]?.mmap_size ?? 0) > 0).toBe(isMapped)
       await store.close()
     },
@@ -34,7 +35,12 @@ describe('catalog on SQLite', () => {
   test('channel of another organization, unknown channel - undefined', async () => {
     const { store, ...fixture } = await openSqliteTestStore()
     const { channelId } = await importRows({ store, ...fixture }, [createProduct('17')])
-    const { id } = await store.reader.selectFrom('organizations').select('id').executeTakeFirstOrThrow()
+    const { id } = await (
+      await getReader(store)
+    )
+      .selectFrom('organizations')
+      .select('id')
+      .executeTakeFirstOrThrow()
     expect(await store.findProduct({ organizationId: 'other', channelId }, GTIN)).toBeUndefined()
     expect(await store.findProduct({ organizationId: id, channelId: 'other' }, GTIN)).toBeUndefined()
     const page = { organizationId: 'other', channelId, afterGtin: '', limit: 5 }

@@ -4,10 +4,11 @@ import type { CatalogStore } from '../../../src/catalog-service/store/catalog-st
 import { DAY_MS, MINUTE_MS } from '../../../src/clock.ts'
 import { openTestStore } from '../harness.ts'
 import { toRunCount } from '../../helpers/property-runs.ts'
+import { getUsage } from '../store-handles.ts'
 
 /** Read all counts as `organization day requests`. */
 async function readUsage(store: CatalogStore): Promise<string[]> {
-  const rows = await store.usage.selectFrom('usage').selectAll().orderBy('day').execute()
+  const rows = await (await getUsage(store)).selectFrom('usage').selectAll().orderBy('day').execute()
   return rows.map((row) => `${row.organization_id} ${row.day} ${row.requests}`).sort()
 }
 

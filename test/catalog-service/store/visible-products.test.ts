@@ -9,6 +9,7 @@ import {
   insertAccounts,
   replaceOffers,
 } from './offers-fixture.ts'
+import { getReader } from '../store-handles.ts'
 
 type Row = Record<string, unknown>
 
@@ -35,7 +36,7 @@ async function readPage(
     },
   }
   const query = { organizationId: 'o', channelId: CHANNEL, afterGtin: '', limit }
-  const { items } = await fetchVisiblePage(store.reader.withPlugin(plugin), query, 0)
+  const { items } = await fetchVisiblePage((await getReader(store)).withPlugin(plugin), query, 0)
   return { gtins: items.map(({ gtin }) => Number(gtin)), read }
 }
 

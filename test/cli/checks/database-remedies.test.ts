@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { findErrorRemedy } from '../../../src/cli/checks/report.ts'
 import { parseConfig } from '../../../src/config/config.ts'
-import { toPostgresFailure } from '../../../src/database/postgres-failure.ts'
+import { toPostgresFailure } from '../../../src/database/failures.ts'
 import { StoreError } from '../../../src/errors.ts'
 
 const { config } = parseConfig({ VITRINE_DATABASE_URL: 'postgres://anna:pw@db.example/vitrine' })

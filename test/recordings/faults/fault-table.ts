@@ -1,7 +1,7 @@
 import { LANES, type Lane, type LaneTarget, type OpenLane } from './lanes.ts'
 import type { StatementLog } from './statement-log.ts'
 import type { VirtualTime } from './virtual-time.ts'
-import { listCauses } from '../../../src/database/error-causes.ts'
+import { listCauses } from '../../../src/database/failures.ts'
 import { StoreError, VitrineError } from '../../../src/errors.ts'
 
 /** No timer of the program is due at the moment of a call. */

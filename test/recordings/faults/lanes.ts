@@ -3,11 +3,9 @@ import type { CatalogRole, CatalogStore } from '../../../src/catalog-service/sto
 import { insertOrganization } from '../../../src/catalog-service/store/organizations.ts'
 import { DAY_MS, systemClock } from '../../../src/clock.ts'
 import type { DatabaseAddress } from '../../../src/config/database-address.ts'
-import { openReconnectingStore } from '../../../src/storage/reconnecting-store.ts'
 import { openSqlStore } from '../../../src/storage/sql-store.ts'
 import { createStoreHealth, logRecovery } from '../../../src/storage/store-health.ts'
 import type { CopyStore } from '../../../src/storage/store.ts'
-import { findFileId } from '../../../src/lib/paths.ts'
 import { createMetrics } from '../../../src/observability/metrics.ts'
 import { createLogger } from '../../../src/observability/logger.ts'
 import { createOffer, createProduct, importRows } from '../../catalog-service/harness.ts'
@@ -159,17 +157,17 @@ function serverLane(name: string, method: string, call: (store: CopyStore) => Pr
         metrics: { ...metrics, countStoreFailure: () => (failures += 1) },
       })
       let lastAtMs: number | undefined
-      const engine =
-        address.kind === 'postgres'
-          ? { visitorTimeoutMs: VISITOR_TIMEOUT_MS }
-          : { clock: systemClock, readFileId: () => findFileId(address.path) }
-      const store: CopyStore = await openReconnectingStore({
-        ...engine,
-        open: (timeouts) => openSqlStore({ database: address, catalog, clock: systemClock, timeouts }),
-        onFailure: health.recordFailure,
-        onRecovered: () => void logRecovery(logger, store),
-        onReadOnly: health.recordReadOnly,
-        onWritable: health.recordWritable,
+      const store: CopyStore = await openSqlStore({
+        database: address,
+        catalog,
+        clock: systemClock,
+        service: {
+          visitorTimeoutMs: VISITOR_TIMEOUT_MS,
+          onFailure: health.recordFailure,
+          onRecovered: () => void logRecovery(logger, store),
+          onReadOnly: health.recordReadOnly,
+          onWritable: health.recordWritable,
+        },
       })
       return {
         call: () => call(store),
@@ -229,7 +227,7 @@ function catalogLane(
     async open(target) {
       const store = await openCatalogStore({ database: target.address, clock: systemClock, role })
       let calls = 0
-      const news = store.openError ? [`open error: ${store.openError.message}`] : []
+      const news = store.problem ? [`open error: ${store.problem.message}`] : []
       return {
         call: () => call(store, target, (calls += 1)),
         readHealth: () => news.splice(0),

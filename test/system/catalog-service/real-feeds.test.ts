@@ -7,6 +7,7 @@ import { importFile } from '../../../src/catalog-service/import/import-file.ts'
 import { CHANNEL, dumpCatalog, runTestFeed, startFeed } from '../../catalog-service/feeds/feed-fixture.ts'
 import { send } from '../../catalog-service/feeds/feed-server.ts'
 import { fetchProducts, openTestStore } from '../../catalog-service/harness.ts'
+import { getReader } from '../../catalog-service/store-handles.ts'
 
 const REAL_FEEDS = fileURLToPath(new URL('../../../../shared/data/feeds/', import.meta.url))
 const ADVERTISER = 'themeowpicks-awin-advertiser.csv.gz'
@@ -44,7 +45,12 @@ describe('import of real feeds', () => {
         'ean: not 8, 12, 13 or 14 digits': 20,
       })
       expect(new Set(rejects.map(({ row }) => row)).size).toBe(2_329)
-      const merchants = await fixture.store.reader.selectFrom('merchants').select('name').execute()
+      const merchants = await (
+        await getReader(fixture.store)
+      )
+        .selectFrom('merchants')
+        .select('name')
+        .execute()
       expect(merchants).toEqual([{ name: 'themeowpicks.com' }])
     },
   )

@@ -3,6 +3,7 @@ import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { serializeDatabaseAddress } from '../../../src/config/database-address.ts'
 import { openTestStore } from '../../catalog-service/harness.ts'
+import { getUsage } from '../../catalog-service/store-handles.ts'
 
 describe('usage with several processes', () => {
   test('four at once - together count exactly up to the daily limit', async () => {
@@ -25,7 +26,7 @@ describe('usage with several processes', () => {
     const outputs = await Promise.all(Array.from({ length: 4 }, () => run(process.execPath, parameters)))
     const counts = outputs.map(({ stdout }) => Number(stdout))
     expect(counts.reduce((sum, count) => sum + count, 0)).toBe(700)
-    const rows = await store.usage.selectFrom('usage').select(['day', 'requests']).execute()
+    const rows = await (await getUsage(store)).selectFrom('usage').select(['day', 'requests']).execute()
     expect(rows).toEqual([{ day: '1970-01-01', requests: 700 }])
   })
 })

@@ -87,7 +87,7 @@ function makeRow(index: number): unknown {
 async function observe({ copyFile, catalogFile }: MoveFixture): Promise<void> {
   const catalogDatabase = { kind: 'sqlite', path: catalogFile } as const
   const catalog = await openCatalogStore({ database: catalogDatabase, clock: systemClock })
-  const catalogId = await findMeta(catalog.reader, 'catalog_id')
+  const catalogId = await catalog.read((reader) => findMeta(reader, 'catalog_id'))
   await catalog.close()
   const clock = createFakeClock(systemClock.nowMs())
   const store = await openSqlStore({

@@ -4,7 +4,6 @@ import { openCatalogStore } from '../../../src/catalog-service/store/open-store.
 import { systemClock } from '../../../src/clock.ts'
 import { type PostgresAddress, databaseAddressParser } from '../../../src/config/database-address.ts'
 import { checkServer } from '../../../src/database/check-server.ts'
-import { openReconnectingStore } from '../../../src/storage/reconnecting-store.ts'
 import { openSqlStore } from '../../../src/storage/sql-store.ts'
 import { makeFolder, makeSettings, runBuilt, startBuilt } from '../../cli/run-cli.ts'
 import { startPgbouncer } from '../../helpers/pgbouncer.ts'
@@ -172,10 +171,10 @@ describeWithProgram('pgbouncer', 'PgBouncer', () => {
     const pooled = new URL(url)
     pooled.host = `127.0.0.1:${port}`
     const failures: unknown[] = []
-    const store = await openReconnectingStore({
-      visitorTimeoutMs: 2_000,
-      open: (timeouts) => openSqlStore({ database: parse(pooled.href), catalog: CATALOG, timeouts }),
-      onFailure: (error) => failures.push(error),
+    const store = await openSqlStore({
+      database: parse(pooled.href),
+      catalog: CATALOG,
+      service: { visitorTimeoutMs: 2_000, onFailure: (error) => failures.push(error) },
     })
     onTestFinished(() => store.close())
     expect(failures).toHaveLength(1)

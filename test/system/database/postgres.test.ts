@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { type OpenPostgres, openPostgres } from '../../../src/database/postgres.ts'
-import { retryConflicts, transact } from '../../../src/database/transaction.ts'
+import { retry } from '../../../src/database/retries.ts'
 import { describeWithProgram, findProgram } from '../includes/program.ts'
 import { type PostgresServer, type TestDatabase, startPostgres } from '../../helpers/postgres.ts'
 
@@ -83,7 +83,7 @@ describe('transaction on a suspended server', () => {
     const slower = open({ size: 1, statementTimeoutMs: 8_000 })
     await Promise.all([readValue(opened), readValue(slower)])
     let other: Promise<unknown> = Promise.resolve()
-    const work = transact(opened.database, async (transaction) => {
+    const work = opened.database.transaction().execute(async (transaction) => {
       await sql`select 1`.execute(transaction)
       server.pause()
       other = readValue(slower).catch(() => ends.push('8500 ms'))
@@ -117,18 +117,23 @@ describe('server that stops', () => {
 })
 
 const add = (opened: OpenPostgres<Tables>): Promise<void> =>
-  transact(opened.database, async (transaction) => {
-    const { value } = await transaction
-      .selectFrom('counters')
-      .select('value')
-      .where('id', '=', 2)
-      .executeTakeFirstOrThrow()
-    await transaction
-      .updateTable('counters')
-      .set({ value: value + 1 })
-      .where('id', '=', 2)
-      .execute()
-  })
+  retry(() =>
+    opened.database
+      .transaction()
+      .setIsolationLevel('serializable')
+      .execute(async (transaction) => {
+        const { value } = await transaction
+          .selectFrom('counters')
+          .select('value')
+          .where('id', '=', 2)
+          .executeTakeFirstOrThrow()
+        await transaction
+          .updateTable('counters')
+          .set({ value: value + 1 })
+          .where('id', '=', 2)
+          .execute()
+      }),
+  )
 
 describe('conflicting transactions', () => {
   test('two that read what the other one writes - both succeed', async () => {
@@ -143,7 +148,7 @@ describe('conflicting transactions', () => {
       attempts += 1
       return Promise.reject(Object.assign(new Error('no such table'), { code: '42P01' }))
     }
-    await expect(retryConflicts(fail)).rejects.toThrow('no such table')
+    await expect(retry(fail)).rejects.toThrow('no such table')
     expect(attempts).toBe(1)
   })
 
@@ -153,7 +158,7 @@ describe('conflicting transactions', () => {
       attempts += 1
       return Promise.reject(Object.assign(new Error('could not serialize'), { code: '40001' }))
     }
-    await expect(retryConflicts(failWithConflict)).rejects.toThrow('could not serialize')
+    await expect(retry(failWithConflict)).rejects.toThrow('could not serialize')
     expect(attempts).toBe(9)
   })
 })

@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { isUnavailable, isInvalidValue } from '../../../src/database/store-failures.ts'
+import { isUnavailable, isInvalidValue } from '../../../src/database/failures.ts'
 import { GRID, GRID_EMBED, makeProductOnSale, stockCatalog, fetchPath } from '../../app/app-client.ts'
 import { CHANNEL_ID } from '../../helpers/fake-catalog.ts'
 import { type Harness, createHarness } from '../../helpers/harness.ts'

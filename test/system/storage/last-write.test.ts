@@ -5,23 +5,21 @@ import { PACKAGE_FOLDER } from '../../../src/lib/paths.ts'
 
 /** A complete program whose database is locked by another process at the first attempt. */
 const LAST_WRITE = `
-  import { openReconnectingStore } from '${join(PACKAGE_FOLDER, 'dist/storage/reconnecting-store.js')}'
-  import { StoreError } from '${join(PACKAGE_FOLDER, 'dist/errors.js')}'
+  import { openConnection } from '${join(PACKAGE_FOLDER, 'dist/database/connection.js')}'
   let isLocked = true
-  const store = await openReconnectingStore({
-    open: () =>
-      Promise.resolve({
-        async putLookups() {
-          if (!isLocked) return console.log('written')
-          isLocked = false
-          throw new StoreError('database is locked')
-        },
-        close: () => Promise.resolve(),
-      }),
-    onFailure: console.error,
+  const connection = await openConnection({
+    open: () => Promise.resolve({ close: () => Promise.resolve() }),
+    kind: 'file',
+    table: 'copies',
+    failure: 'failed',
+    service: { visitorTimeoutMs: 1000, lockedMs: 300, reopenMs: 1000, onFailure: console.error },
   })
-  await store.putLookups([])
-  await store.close()`
+  await connection.write(async () => {
+    if (!isLocked) return console.log('written')
+    isLocked = false
+    throw new Error('database is locked')
+  })
+  await connection.close()`
 
 test('database locked at shutdown, no other work in the process - it exits only after the look-up is written', () => {
   const output = execFileSync(process.execPath, ['--input-type=module', '--eval', LAST_WRITE], {

@@ -7,7 +7,6 @@ import { createRateLimiter } from '../../../src/catalog/rate-limiter.ts'
 import type { Product } from '../../../src/catalog/contract.ts'
 import { LEASE_MS } from '../../../src/storage/sql-walk-leases.ts'
 import { openCopyDatabase } from '../../../src/storage/copy-database.ts'
-import { openReconnectingStore } from '../../../src/storage/reconnecting-store.ts'
 import { COPY_MIGRATIONS } from '../../../src/storage/tables.ts'
 import { openSqlStore } from '../../../src/storage/sql-store.ts'
 import type { Lookup } from '../../../src/storage/store.ts'
@@ -28,9 +27,6 @@ import {
 import { toRunCount } from '../../helpers/property-runs.ts'
 
 const CATALOG = 'https://one.example'
-
-/** The lock timeouts of a serving process. */
-const SERVING = { openingMs: 0, openMs: 0 }
 
 const server = usePostgres()
 const database = useDatabase()
@@ -127,15 +123,10 @@ test('machine disconnected while it holds the quota lock - the others cannot cou
   onTestFinished(() => disconnected.end())
   await disconnected.query('begin; select * from vitrine_copy.quotas for update')
   const failures: unknown[] = []
-  const other = await openReconnectingStore({
-    visitorTimeoutMs: 10_000,
-    open: () =>
-      openSqlStore({
-        database: { ...database.address, statementTimeoutMs: 2_000 },
-        catalog: CATALOG,
-        timeouts: SERVING,
-      }),
-    onFailure: (error) => failures.push(error),
+  const other = await openSqlStore({
+    database: { ...database.address, statementTimeoutMs: 2_000 },
+    catalog: CATALOG,
+    service: { visitorTimeoutMs: 10_000, onFailure: (error) => failures.push(error) },
   })
   onTestFinished(() => other.close())
   await expect(other.updateQuota(NOON_MS, (state) => state)).rejects.toMatchObject({
@@ -146,13 +137,13 @@ test('machine disconnected while it holds the quota lock - the others cannot cou
 })
 
 test.each([
-  ['visitors', SERVING, '3s'],
-  ['a walk', undefined, '10s'],
+  ['visitors', 'service', '3s'],
+  ['a walk', 'walk', '10s'],
 ] as const)(
   'connection for writes of %s - releases its locks when its transaction is idle',
   async (...row) => {
-    const [, timeouts, after] = row
-    const opened = await openCopyDatabase(database.address, timeouts)
+    const [, access, after] = row
+    const opened = await openCopyDatabase(database.address, { access })
     onTestFinished(() => opened.close())
     const { rows } = await sql`show idle_in_transaction_session_timeout`.execute(opened.writer)
     expect(rows).toEqual([{ idle_in_transaction_session_timeout: after }])

@@ -21,6 +21,7 @@ import {
 } from '../../../catalog-service/harness.ts'
 import type { CatalogStore } from '../../../../src/catalog-service/store/catalog-store.ts'
 import { requestValidated } from '../../../catalog-service/openapi-validation.ts'
+import { getReader } from '../../../catalog-service/store-handles.ts'
 
 const server = usePostgres()
 
@@ -45,8 +46,8 @@ describe('several processes on one database', () => {
     const { address, url } = await server.makeDatabase()
     const stores = await Promise.all(Array.from({ length: 10 }, () => open(address)))
     const ids = await Promise.all(
-      stores.map(({ reader }) =>
-        reader.selectFrom('meta').select('value').where('key', '=', 'catalog_id').execute(),
+      stores.map(({ read }) =>
+        read((reader) => reader.selectFrom('meta').select('value').where('key', '=', 'catalog_id').execute()),
       ),
     )
     expect(new Set(ids.map(([row]) => row?.value)).size).toBe(1)
@@ -171,7 +172,9 @@ describe('writers', () => {
         ),
       ),
     )
-    const networks = await stores[0]?.reader.selectFrom('networks').select('name').orderBy('name').execute()
+    const networks = await stores[0]?.read((reader) =>
+      reader.selectFrom('networks').select('name').orderBy('name').execute(),
+    )
     expect(networks?.map(({ name }) => name.split(':')[0])).toEqual(['0', '1', '2', '3', '4', '5'])
   })
 
@@ -218,7 +221,7 @@ describe('import', () => {
       expect(rows.length).toBeGreaterThan(0)
     })
     await running.stop('SIGKILL')
-    const count = await store.reader.selectFrom('products').select('gtin').execute()
+    const count = await (await getReader(store)).selectFrom('products').select('gtin').execute()
     expect(count).toEqual([{ gtin: '00000000000017' }])
     const summary = await importRows({ store, folder }, [createProduct('24')])
     expect(summary).toMatchObject({ products: 1, removedOffers: 1 })
@@ -245,9 +248,14 @@ describe('import', () => {
       await writer.write([{ row: 1, product }])
       await writer.finish(await writer.countOffers())
     })
-    const row = await store.reader.selectFrom('products').selectAll().executeTakeFirstOrThrow()
+    const row = await (await getReader(store)).selectFrom('products').selectAll().executeTakeFirstOrThrow()
     expect([row.title, row.brand, JSON.parse(row.images)]).toEqual(['ab\ufffdc', 'ab\ufffdc', [odd]])
-    const { url } = await store.reader.selectFrom('offers').select('url').executeTakeFirstOrThrow()
+    const { url } = await (
+      await getReader(store)
+    )
+      .selectFrom('offers')
+      .select('url')
+      .executeTakeFirstOrThrow()
     expect(url).toBe('ab\ufffdc')
   })
 })

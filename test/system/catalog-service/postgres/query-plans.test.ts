@@ -10,6 +10,7 @@ import {
 import { systemClock } from '../../../../src/clock.ts'
 import { usePostgres } from '../../../helpers/postgres.ts'
 import { CHANNEL, OTHER_CHANNEL, insertAccounts } from '../../../catalog-service/store/offers-fixture.ts'
+import { getReader } from '../../../catalog-service/store-handles.ts'
 
 const PRODUCTS = 30_000
 
@@ -44,9 +45,10 @@ async function openLargeCatalog(): Promise<CatalogStore> {
 
 /** Run `work`, and return the number of pages of tables and indexes that each of its statements reads. */
 async function countPages(
-  { reader }: CatalogStore,
+  store: CatalogStore,
   work: (database: Kysely<CatalogTables>) => Promise<unknown>,
 ): Promise<number[]> {
+  const reader = await getReader(store)
   const statements: Expression<unknown>[] = []
   const plugin: KyselyPlugin = {
     transformQuery({ node }) {

@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { SECOND_MS } from '../../src/clock.ts'
-import { openReconnectingStore } from '../../src/storage/reconnecting-store.ts'
 import { openSqlStore } from '../../src/storage/sql-store.ts'
 import type { CopyStore } from '../../src/storage/store.ts'
 import { openSqlite } from '../../src/database/sqlite.ts'
@@ -18,11 +17,11 @@ async function openStore(): Promise<StoreFixture> {
   const folder = mkdtempSync(join(tmpdir(), 'vitrine-reconnect-'))
   const path = join(folder, 'copy.db')
   const clock = createFakeClock(0)
-  const store = await openReconnectingStore({
-    open: (timeouts) => openSqlStore({ database: { kind: 'sqlite', path }, catalog: 'c', timeouts }),
-    readFileId: () => String(statSync(path, { throwIfNoEntry: false })?.ino ?? null),
+  const store = await openSqlStore({
+    database: { kind: 'sqlite', path },
+    catalog: 'c',
     clock,
-    onFailure: () => {},
+    service: { visitorTimeoutMs: SECOND_MS, onFailure: () => {} },
   })
   onTestFinished(async () => {
     await store.close()

@@ -1,0 +1,62 @@
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
+import { systemClock } from '../clock.ts'
+import { StoreError, VitrineError } from '../errors.ts'
+
+/** A condition whose begin and end are each reported once; its begin again when a remedy becomes known. */
+export type Problem = {
+  /** `undefined` while there is no problem. */
+  error: unknown
+  begin(error: unknown): void
+  /** Return whether the problem existed until now. */
+  end(): boolean
+}
+
+export function createProblem(onBegin?: (error: unknown) => void, onEnd?: () => void): Problem {
+  return {
+    error: undefined,
+    begin(error) {
+      // A server that was away may turn out to have a lasting problem.
+      const isNews = this.error === undefined || (hasRemedy(error) && !hasRemedy(this.error))
+      this.error = error
+      if (isNews) onBegin?.(error)
+    },
+    end() {
+      const wasActive = this.error !== undefined
+      this.error = undefined
+      if (wasActive) onEnd?.()
+      return wasActive
+    },
+  }
+}
+
+function hasRemedy(error: unknown): boolean {
+  return error instanceof VitrineError && error.remedy !== null
+}
+
+/** Create a limit on how long a visitor's read waits for a silent database. A slow database that responds to others is not silent. */
+export function createSilenceLimit() {
+  let respondedMs = -Infinity
+  const end = (): void => void (respondedMs = performance.now())
+  return {
+    /** The database has responded. */
+    end,
+    /** Fail a call after `maxSilenceMs` without any response. */
+    limit<T>(call: Promise<T>, maxSilenceMs: number): Promise<T> {
+      const sinceMs = performance.now()
+      return new Promise<T>((resolve, reject) => {
+        const failIfSilent = async (): Promise<void> => {
+          // First process responses that arrived while this process was busy.
+          await yieldToEventLoop()
+          if (respondedMs <= sinceMs)
+            reject(new StoreError(`the database did not respond for ${maxSilenceMs} ms`))
+        }
+        const cancel = systemClock.startTimer(maxSilenceMs, () => void failIfSilent())
+        const resolveInTime = (result: T): void => {
+          end()
+          resolve(result)
+        }
+        void call.then(resolveInTime, reject).finally(cancel)
+      })
+    },
+  }
+}
