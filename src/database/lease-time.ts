@@ -1,6 +1,6 @@
 import { type QueryExecutorProvider, type RawBuilder, sql } from 'kysely'
 import type { Clock } from '../clock.ts'
-import { isPostgres } from './is-postgres.ts'
+import { isPostgres } from './dialect.ts'
 
 /**
  * Return the current time for leases, Unix milliseconds: in PostgreSQL the server's, which is the same for all machines. With

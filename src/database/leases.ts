@@ -1,6 +1,6 @@
 import { type QueryExecutorProvider, type RawBuilder, type SqlBool, sql } from 'kysely'
 import type { Clock } from '../clock.ts'
-import { isPostgres } from './is-postgres.ts'
+import { createRowLock } from './dialect.ts'
 import { toLeaseTime } from './lease-time.ts'
 
 /** `forMs`: how long the lease lasts unless it is extended. */
@@ -91,8 +91,9 @@ export async function lockFence(
   { database, table, key }: Omit<LeaseRow, 'clock'>,
   fence: number,
 ): Promise<boolean> {
-  const lock = isPostgres(database) ? sql`for update` : sql``
   const { rows } = await sql<{ fence: number }>`
-    select lease_fence as fence from ${sql.table(table)} where ${key} ${lock}`.execute(database)
+    select lease_fence as fence from ${sql.table(table)} where ${key} ${createRowLock(database)}`.execute(
+    database,
+  )
   return rows[0]?.fence === fence
 }

@@ -1,4 +1,5 @@
-import { type RawBuilder, type SqlBool, sql } from 'kysely'
+import { type QueryExecutorProvider, type RawBuilder, type SqlBool, sql } from 'kysely'
+import { isPostgres } from './dialect.ts'
 
 /** SQLite runs statements on the calling thread, so only a function inside the statement can stop it. */
 export const DEADLINE_FUNCTION = 'check_read_deadline'
@@ -15,10 +16,18 @@ export function checkReadDeadline(): number {
   return 1
 }
 
-/** Create a condition that is always true, but fails the statement after the deadline of `runWithDeadline`. */
+/** Create a condition that is always true, but fails a SQLite statement after the deadline of `runWithDeadline`. */
 export function createDeadlineCheck(idColumn: string): RawBuilder<SqlBool> {
   const id = sql.ref(idColumn)
   return sql<SqlBool>`(${id} & ${sql.lit(ROWS_BETWEEN_CHECKS - 1)} <> 0 or ${sql.raw(DEADLINE_FUNCTION)}())`
+}
+
+/** Create the deadline check of a SQLite statement that scans many rows. PostgreSQL has a statement timeout instead. */
+export function createDeadlineCondition(
+  database: QueryExecutorProvider,
+  idColumn: string,
+): RawBuilder<SqlBool> {
+  return isPostgres(database) ? sql<SqlBool>`1 = 1` : createDeadlineCheck(idColumn)
 }
 
 /**

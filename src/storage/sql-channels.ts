@@ -1,8 +1,8 @@
 import { type Kysely, type Transaction, sql } from 'kysely'
 import { CHANNEL_KINDS, type Channel } from '../catalog/contract.ts'
 import { toLatestPlausibleMs } from '../clock.ts'
+import { inList } from '../database/dialect.ts'
 import type { ChannelListsTable, ChannelsTable, CopyTables } from './schema.ts'
-import { createInCondition } from './statements.ts'
 import type { ChannelList } from './store.ts'
 
 export async function findChannelList(
@@ -36,7 +36,7 @@ export async function putChannelList(
   // Replace times in the future, which a wrong clock wrote.
   await sql`update channels set gone_at_ms = ${asOfMs} where catalog = ${catalog}
       and (gone_at_ms is null or gone_at_ms > ${toLatestPlausibleMs(asOfMs)})
-      and not ${createInCondition(transaction, 'channel_id', ids)}`.execute(transaction)
+      and not ${inList(transaction, 'channel_id', ids)}`.execute(transaction)
   for (const [position, { id, name, kind, url }] of channels.entries())
     await sql`insert into channels (catalog, channel_id, position, name, kind, url)
         values (${catalog}, ${id}, ${position}, ${name}, ${kind}, ${url})

@@ -1,11 +1,10 @@
 import { type Kysely, type RawBuilder, type Selectable, type SqlBool, type Transaction, sql } from 'kysely'
 import { type Clock, systemClock, toLatestPlausibleMs } from '../clock.ts'
-import { isPostgres } from '../database/is-postgres.ts'
 import { readInSnapshot } from '../database/open-database.ts'
 import type { ProductProblem } from '../catalog/contract.ts'
+import { execute, getJsonFunctions } from '../database/dialect.ts'
 import { parseDrops, parseMalformed } from './rows.ts'
 import type { CopiesTable, CopyTables, WalkPagesTable } from './schema.ts'
-import { execute } from './statements.ts'
 import { type CopyState, HOLD_REASONS, type HeldWalk, type WalkFailure } from './store.ts'
 
 export type CopyRow = Readonly<{
@@ -175,9 +174,8 @@ export async function countOffers(
   copyId: number,
   walk: number,
 ): Promise<number> {
-  const offers = isPostgres(database) ? sql`offers::json` : sql`offers`
   const { rows } = await sql<{ count: number | string | null }>`
-    select sum(json_array_length(${offers})) as count from products
+    select sum(${sql.raw(getJsonFunctions(database).arrayLength('offers'))}) as count from products
     where copy_id = ${copyId} and ${createVersionCondition(walk)}`.execute(database)
   return Number(rows[0]?.count ?? 0)
 }

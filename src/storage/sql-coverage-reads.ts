@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely'
+import { execute, inList } from '../database/dialect.ts'
 import type { AskedProduct, ClickKeys, DayPeriod, PlacementClicks, PlacementCount } from './counts.ts'
 import type { CopyTables } from './schema.ts'
-import { createInCondition, execute } from './statements.ts'
 
 export function listAskedProducts(
   database: Kysely<CopyTables>,
@@ -26,7 +26,7 @@ export async function listPlacements(
 ): Promise<readonly PlacementCount[]> {
   const { rows } = await sql<PlacementCount>`
     select gtin, sub, sum(shown) as shown, sum(hidden) as hidden, sum(unavailable) as unavailable
-    from widget_counts where copy_id = ${copyId} and ${createInCondition(database, 'gtin', gtins)}
+    from widget_counts where copy_id = ${copyId} and ${inList(database, 'gtin', gtins)}
       and day between ${fromDay} and ${untilDay} group by gtin, sub
     order by sum(shown + hidden + unavailable) desc, gtin, sub limit ${limit}`.execute(database)
   return rows
@@ -49,7 +49,7 @@ export async function sumClicks(
   { fromDay, untilDay, by, keys }: DayPeriod & ClickKeys,
 ): Promise<ReadonlyMap<string | null, number>> {
   const { rows } = await sql<{ key: string | null; clicks: number }>`
-    select case when ${createInCondition(database, by, keys)} then ${sql.ref(by)} end as key, sum(clicks) as clicks
+    select case when ${inList(database, by, keys)} then ${sql.ref(by)} end as key, sum(clicks) as clicks
     from click_counts where copy_id = ${copyId} and day between ${fromDay} and ${untilDay}
     group by 1`.execute(database)
   return new Map(rows.map(({ key, clicks }) => [key, clicks]))
@@ -61,7 +61,7 @@ export async function findLastShownDays(
   gtins: readonly string[],
 ): Promise<ReadonlyMap<string, number>> {
   const { rows } = await sql<{ gtin: string; day: number }>`select gtin, max(day) as day from widget_counts
-    where copy_id = ${copyId} and ${createInCondition(database, 'gtin', gtins)} and shown > 0
+    where copy_id = ${copyId} and ${inList(database, 'gtin', gtins)} and shown > 0
     group by gtin`.execute(database)
   return new Map(rows.map(({ gtin, day }) => [gtin, day]))
 }

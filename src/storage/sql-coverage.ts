@@ -1,12 +1,11 @@
 import { type Kysely, type Transaction, sql } from 'kysely'
 import type { Clock } from '../clock.ts'
-import { isPostgres } from '../database/is-postgres.ts'
+import { createRowSource, createTextSource, execute } from '../database/dialect.ts'
 import { toDay } from '../offers/price-history.ts'
 import { compareTexts } from '../offers/ranking.ts'
 import { type ClickCount, type Counts, type WidgetCount, WIDGET_STATES, sumStates } from './counts.ts'
 import type { CopyConnection } from './copy-database.ts'
 import type { ClickCountsTable, CopyTables, CountDaysTable, WidgetCountsTable } from './schema.ts'
-import { execute } from './statements.ts'
 import { type SubSightings, createSubSightings } from './sub-sightings.ts'
 
 /** Days of counts that are kept. */
@@ -147,7 +146,7 @@ async function createKnownCheck(
  * `exists`, PostgreSQL may choose to scan the table when most rows have one GTIN; for the next value of an index, never.
  */
 export function selectKnownGtins(database: Kysely<CopyTables>, copyId: number, gtins: readonly string[]) {
-  return sql<{ gtin: string }>`select given.value as gtin from ${toGivenValues(database, gtins)}
+  return sql<{ gtin: string }>`select given.value as gtin from ${createTextSource(database, 'given', gtins)}
     where exists (select 1 from products where copy_id = ${copyId} and gtin = given.value)
       or given.value = (select min(gtin) from widget_counts where copy_id = ${copyId} and gtin >= given.value)`
 }
@@ -233,14 +232,7 @@ export function selectKnownSubs(
       or given.value = (select min(sub) from click_counts where ${isOfDay}) then 1 else 0 end as is_of_day,
     case when (given.value, ${day}) > (select sub, day from widget_counts
       where copy_id = ${copyId} and sub >= given.value order by sub, day limit 1) then 1 else 0 end as is_earlier
-    from ${toGivenValues(database, subs)}`
-}
-
-/** Return a table expression `given` with the column `value`. */
-function toGivenValues(database: Kysely<CopyTables>, values: readonly string[]) {
-  return isPostgres(database)
-    ? sql`unnest(${values}::text[]) given (value)`
-    : sql`json_each(${JSON.stringify(values)}) given`
+    from ${createTextSource(database, 'given', subs)}`
 }
 
 /** Add rows to a table. Return how many counts lost their sub-id. */
@@ -264,8 +256,8 @@ async function addRows(
   await execute(
     transaction,
     `insert into ${name} (${[...keys, ...sums].join(', ')})
-      select ${[...keys, ...sums.map((sum) => `sum(${sum})`)].join(', ')} from ${toSource(transaction, table)}
-      where true group by ${keys.join(', ')}
+      select ${[...keys, ...sums.map((sum) => `sum(${sum})`)].join(', ')}
+      from ${createRowSource(transaction, name, [...keys, ...sums])} as given where true group by ${keys.join(', ')}
       on conflict (${keys.join(', ')}) do update set ${sums.map((sum) => `${sum} = ${name}.${sum} + excluded.${sum}`).join(', ')}`,
     [JSON.stringify(placed)],
   )
@@ -285,7 +277,7 @@ async function findExisting(
   const columns = keys.map((key) => `stored.${key}`).join(', ')
   const found = await execute<CountRow>(
     transaction,
-    `select ${columns} from ${toSource(transaction, table)} given join ${name} stored
+    `select ${columns} from ${createRowSource(transaction, name, keys)} given join ${name} stored
       on ${keys.map((key) => `stored.${key} = given.${key}`).join(' and ')}`,
     [JSON.stringify(rows)],
   )
@@ -294,13 +286,6 @@ async function findExisting(
 
 function toRowKey(row: CountRow): string {
   return `${row.sub} ${row.gtin} ${'merchant' in row ? row.merchant : ''}`
-}
-
-/** Return a table expression with the rows of one JSON parameter. */
-function toSource(database: Kysely<CopyTables>, { name, keys, sums }: CountTable): string {
-  if (isPostgres(database)) return `json_populate_recordset(null::${name}, ?::json)`
-  const columns = [...keys, ...sums].map((column) => `json_extract(value, '$.${column}') as ${column}`)
-  return `(select ${columns.join(', ')} from json_each(?))`
 }
 
 /** Create the function that deletes days that are no longer kept, a few rows at a time, until the day ends. */

@@ -1,10 +1,10 @@
 import { type Kysely, sql } from 'kysely'
+import { inList } from '../database/dialect.ts'
 import { foldCase } from '../offers/text.ts'
 import { parseOfferJson } from './rows.ts'
 import type { CopyTables } from './schema.ts'
 import type { CopyView } from './sql-copies.ts'
 import { createCountCondition, createVisibilityCondition } from './sql-deal-filters.ts'
-import { createInCondition } from './statements.ts'
 import { DISCOUNT_STEPS_PERCENT, type DealCounts, type DealFacet, type DealQuery } from './store.ts'
 
 const MAX_DEALS = 20_000
@@ -118,7 +118,7 @@ async function readNames(
   const ids = groups.map(({ topDeal }) => topDeal.id)
   const { rows } = await sql<{ id: number; brand: string | null; offer: string }>`
     select deals.id, brand, offer from deals join products on products.id = deals.product_id
-    where ${createInCondition(database, 'deals.id', ids)}`.execute(database)
+    where ${inList(database, 'deals.id', ids)}`.execute(database)
   return new Map(
     rows.map(({ id, brand, offer }) => [id, { brand, merchant: parseOfferJson(offer)?.merchant }]),
   )

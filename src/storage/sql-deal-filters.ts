@@ -1,6 +1,6 @@
 import { type Kysely, type RawBuilder, type SqlBool, sql } from 'kysely'
-import { isPostgres } from '../database/is-postgres.ts'
-import { createDeadlineCheck } from '../database/read-deadline.ts'
+import { asRare, isPostgres, withoutIndex } from '../database/dialect.ts'
+import { createDeadlineCondition } from '../database/read-deadline.ts'
 import { toLargestRatioKey, toPriceKey } from '../offers/money.ts'
 import { foldCase } from '../offers/text.ts'
 import type { CopyTables } from './schema.ts'
@@ -92,7 +92,7 @@ function countMatches(
   return countUpToBound(
     database,
     sql`(select id from deals where copy_id = ${copy.id} and ${createEvidenceCondition(query.evidence)}
-      and currency = ${query.currency} and ${condition} and ${createDeadlineCondition(database)})`,
+      and currency = ${query.currency} and ${condition} and ${createDeadlineCondition(database, 'deals.id')})`,
   )
 }
 
@@ -124,21 +124,16 @@ async function countUpToBound(
   return rows[0]?.count ?? 0
 }
 
-/** Create the deadline check of a SQLite statement that scans many deals. PostgreSQL has a statement timeout instead. */
-export function createDeadlineCondition(database: Kysely<CopyTables>): Condition {
-  return isPostgres(database) ? sql`1 = 1` : createDeadlineCheck('deals.id')
-}
-
-/** Build the condition on visibility, currency and sale end. `canUseIndex = false` keeps SQLite from using an index for it. */
+/** Build the condition on visibility, currency and sale end. `isIndexUsed = false` keeps SQLite from using an index for it. */
 export function createVisibilityCondition(
   database: Kysely<CopyTables>,
   copy: CopyView,
   { currency, evidence }: Pick<DealQuery, 'currency' | 'evidence'>,
-  canUseIndex = true,
+  isIndexUsed = true,
 ): Condition {
-  const indexGuard = canUseIndex ? sql`` : sql`+`
-  return sql`${indexGuard}deals.copy_id = ${copy.id} and ${createEvidenceCondition(evidence)}
-    and ${indexGuard}deals.currency = ${currency}
+  const toColumn = (name: string) => (isIndexUsed ? sql.ref(name) : withoutIndex(database, name))
+  return sql`${toColumn('deals.copy_id')} = ${copy.id} and ${createEvidenceCondition(evidence)}
+    and ${toColumn('deals.currency')} = ${currency}
     and ${createVersionCondition(copy.currentWalk)} and ${createRunningCondition(database, copy)}`
 }
 
@@ -163,32 +158,30 @@ export function createFilterCondition(
     sql`discount_percent >= ${query.minDiscountPercent}`,
     createBestDealCondition(copy, query),
   ]
-  const rareFilterOnSqlite = isPostgres(database) ? undefined : rareFilter
   for (const filter of listColumnFilters(query))
-    conditions.push(createColumnCondition(filter, rareFilterOnSqlite))
+    conditions.push(createColumnCondition(database, filter, rareFilter))
   // Nearly every deal has a discount of at least 1 %, and a bound would keep SQLite from using another sort order's index.
   if (query.minDiscountPercent > 1) {
-    const indexGuard = rareFilterOnSqlite ? sql`+` : sql``
-    conditions.push(sql`${indexGuard}ratio_key <= ${toLargestRatioKey(query.minDiscountPercent)}`)
+    const ratioKey = rareFilter === null ? sql.ref('ratio_key') : withoutIndex(database, 'ratio_key')
+    conditions.push(sql`${ratioKey} <= ${toLargestRatioKey(query.minDiscountPercent)}`)
   }
   if (wordFilter !== null) conditions.push(wordFilter.toCondition(rareFilter === 'words'))
   return joinConditions(conditions)
 }
 
 /**
- * Build the condition of one filter. `rareFilter`: for the choice of SQLite's index; `undefined` on PostgreSQL, which has
- * statistics. Without a rare filter, scanning `deals_by_discount` is cheaper than any other index.
+ * Build the condition of one filter. `rareFilter`: for the choice of SQLite's index. Without one, scanning `deals_by_discount` is
+ * cheaper than any other index.
  */
 function createColumnCondition(
+  database: Kysely<CopyTables>,
   { column, isIndexed, toCondition }: ColumnFilter,
-  rareFilter: DealPlan['rareFilter'] | undefined,
+  rareFilter: DealPlan['rareFilter'],
 ): Condition {
-  const qualifiedColumn = sql.ref(`deals.${column}`)
-  if (rareFilter === undefined) return toCondition(qualifiedColumn)
+  const name = `deals.${column}`
   // SQLite expects few deals in a currency, and would scan a covering index rather than use this one.
-  if (isIndexed && column === rareFilter) return sql`likelihood(${toCondition(qualifiedColumn)}, 0.01)`
-  // A plus sign keeps SQLite from using an index for the column.
-  return toCondition(sql`+${qualifiedColumn}`)
+  if (isIndexed && column === rareFilter) return asRare(database, toCondition(sql.ref(name)))
+  return toCondition(withoutIndex(database, name))
 }
 
 /** Build the condition of the filters that apply to all facets: stock, price and search text. */
@@ -259,7 +252,7 @@ async function createWordFilter(
   return {
     count,
     toCondition(isIndexUsed) {
-      const id = isIndexUsed || isPostgres(database) ? sql`deals.product_id` : sql`+deals.product_id`
+      const id = isIndexUsed ? sql.ref('deals.product_id') : withoutIndex(database, 'deals.product_id')
       return joinConditions([sql`${id} in ${ids}`, ...symbolConditions])
     },
   }

@@ -1,19 +1,18 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
-import { isPostgres } from '../database/is-postgres.ts'
+import { inList, isPostgres } from '../database/dialect.ts'
+import { createDeadlineCondition } from '../database/read-deadline.ts'
 import type { DealSort } from '../offers/deals.ts'
 import { NO_FALL_KEY, parseDealRow } from './rows.ts'
 import type { CopyTables, DealsTable } from './schema.ts'
 import { type CopyRow, type CopyView, createVersionCondition } from './sql-copies.ts'
 import {
   type DealPlan,
-  createDeadlineCondition,
   createFilterCondition,
   createVisibilityCondition,
   isDiscountRare,
   planDealQuery,
 } from './sql-deal-filters.ts'
 import { type RowTimes, selectPageTime, toAsOfMs } from './sql-lookups.ts'
-import { createInCondition } from './statements.ts'
 import { type DealEntry, type DealQuery, isShortRead } from './store.ts'
 
 /** Sort orders of grids; the GTIN at the end makes them deterministic. */
@@ -69,7 +68,7 @@ async function findIds(
   // The indexes of these orders contain all filter columns; without filters, nearly every deal is a result in any order.
   const isCovered = query.sort === 'discount' || query.sort === 'drop'
   if (rareFilter === null && (isCovered || isShortRead({ ...query, offset: 0 })))
-    return findPage(DEALS, sql`${createDeadlineCondition(database)} and ${isVisible}`)
+    return findPage(DEALS, sql`${createDeadlineCondition(database, 'deals.id')} and ${isVisible}`)
   if (rareFilter === null && query.offset + query.limit <= WINDOW_CARDS) {
     const window = sql`(select ${WINDOW_COLUMNS} from deals where ${isVisible}
       order by ${toOrderBy(query)} limit ${WINDOW_DEALS})`
@@ -78,11 +77,10 @@ async function findIds(
     if (ids.length === query.limit) return ids
   }
   // Find all matches, by the rare filter or a full scan, and sort them.
-  const canUseIndex = rareFilter !== 'words' || isPostgres(database)
-  const isVisibleMatch = createVisibilityCondition(database, copy, query, canUseIndex)
+  const isVisibleMatch = createVisibilityCondition(database, copy, query, rareFilter !== 'words')
   return findPage(
     DEALS,
-    sql`${createDeadlineCondition(database)} and ${isVisibleMatch}`,
+    sql`${createDeadlineCondition(database, 'deals.id')} and ${isVisibleMatch}`,
     await mustSort(database, copy, plan),
   )
 }
@@ -126,7 +124,7 @@ async function readDeals(
 ): Promise<readonly DealEntry[]> {
   const { rows } = await sql<DealRow>`
     select deals.id, offer, offer_index, drop_key, first_seen_ms, p.gtin, title, brand, images, checked_at, p.as_of_ms, ${selectPageTime(copy)}
-    from deals join products p on p.id = deals.product_id where ${createInCondition(database, 'deals.id', ids)}`.execute(
+    from deals join products p on p.id = deals.product_id where ${inList(database, 'deals.id', ids)}`.execute(
     database,
   )
   const toEntry = (row: DealRow): DealEntry | undefined => {

@@ -1,5 +1,5 @@
 import { type Kysely, type Transaction, sql } from 'kysely'
-import { isPostgres } from '../database/is-postgres.ts'
+import { execute, inList, insertRows, isPostgres } from '../database/dialect.ts'
 import { toDay } from '../offers/price-history.ts'
 import { compareTexts } from '../offers/ranking.ts'
 import type { ShopBook } from '../offers/shop-book.ts'
@@ -9,8 +9,7 @@ import type { EventDetails } from './events.ts'
 import type { CopyTables } from './schema.ts'
 import { createVersionCondition } from './sql-copies.ts'
 import { listPlacements } from './sql-coverage-reads.ts'
-import { insertEvents, insertJson } from './sql-events.ts'
-import { createInCondition, execute } from './statements.ts'
+import { insertEvents } from './sql-events.ts'
 
 /** Days in which widgets must have asked for a product, on at least two of them: a bot's requests are seldom repeated. */
 const WATCHED_DAYS = 28
@@ -57,10 +56,10 @@ export async function prepareEvents(
   const isWatched = new Set(gtins)
   const unwatched = [...known.keys()].filter((gtin) => !isWatched.has(gtin))
   return async (transaction) => {
-    await insertJson(transaction, 'product_states', states, ['copy_id', 'gtin'])
+    await insertRows(transaction, 'product_states', states, ['copy_id', 'gtin'])
     if (unwatched.length > 0)
       await sql`delete from product_states where copy_id = ${copyId}
-        and ${createInCondition(transaction, 'gtin', unwatched)}`.execute(transaction)
+        and ${inList(transaction, 'gtin', unwatched)}`.execute(transaction)
     await insertEvents(transaction, { catalog, nowMs }, events)
   }
 }
@@ -110,7 +109,7 @@ async function readSoldTitles(
   gtins: readonly string[],
 ): Promise<ReadonlyMap<string, string>> {
   const { rows } = await sql<{ gtin: string; title: string }>`select gtin, title from products
-    where copy_id = ${copyId} and ${createInCondition(database, 'gtin', gtins)}
+    where copy_id = ${copyId} and ${inList(database, 'gtin', gtins)}
       and ${createVersionCondition(walk)} and offers <> '[]'`.execute(database)
   return new Map(rows.map(({ gtin, title }) => [gtin, cleanText(title, MAX_TITLE_CHARACTERS)]))
 }

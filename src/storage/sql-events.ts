@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { type Kysely, type SqlBool, type Transaction, sql } from 'kysely'
 import { type Clock, DAY_MS, HOUR_MS } from '../clock.ts'
-import { isPostgres } from '../database/is-postgres.ts'
+import { execute, insertRows } from '../database/dialect.ts'
 import { type Lease, type LeaseRow, acquireLease, releaseLease } from '../database/leases.ts'
 import type {
   DeliveryState,
@@ -13,7 +13,6 @@ import type {
 } from './events.ts'
 import type { CopyConnection } from './copy-database.ts'
 import type { CopyTables } from './schema.ts'
-import { execute } from './statements.ts'
 
 /** Bounds of the stored events of a catalog. Older ones are deleted, delivered or not. */
 const KEPT_EVENTS_MS: number = 30 * DAY_MS
@@ -99,32 +98,11 @@ export async function insertEvents(
     position,
     details: JSON.stringify(details),
   }))
-  await insertJson(transaction, 'events', rows)
+  await insertRows(transaction, 'events', rows)
   await execute(transaction, 'delete from events where at_ms < ?', [nowMs - KEPT_EVENTS_MS])
   const statement = `delete from events where id in (select id from events where catalog = ?
     order by at_ms desc, position, id limit ? offset ?)`
   await execute(transaction, statement, [catalog, 2 * MAX_EVENTS, MAX_EVENTS])
-}
-
-/** Insert rows with one parameter, or update those whose `keys` exist. */
-export async function insertJson(
-  transaction: Transaction<CopyTables>,
-  table: 'events' | 'product_states' | 'feed_states',
-  rows: readonly Readonly<Record<string, unknown>>[],
-  keys: readonly string[] = [],
-): Promise<void> {
-  const columns = Object.keys(rows[0] ?? {})
-  if (columns.length === 0) return
-  const names = columns.join(', ')
-  const source = isPostgres(transaction)
-    ? `select ${names} from json_populate_recordset(null::${table}, ?::json)`
-    : `select ${columns.map((column) => `json_extract(value, '$.${column}')`).join(', ')} from json_each(?) where true`
-  const updates = columns
-    .filter((column) => !keys.includes(column))
-    .map((name) => `${name} = excluded.${name}`)
-  const conflict =
-    keys.length === 0 ? '' : `on conflict (${keys.join(', ')}) do update set ${updates.join(', ')}`
-  await execute(transaction, `insert into ${table} (${names}) ${source} ${conflict}`, [JSON.stringify(rows)])
 }
 
 async function recordFeeds(
@@ -139,7 +117,7 @@ async function recordFeeds(
   const wasStale = new Map(known.map((row) => [row.feed, row.is_quiet === 1]))
   const changed = feeds.filter(({ name, isStale }) => wasStale.get(name) !== isStale)
   const rows = changed.map(({ name, isStale }) => ({ catalog, feed: name, is_quiet: Number(isStale) }))
-  await insertJson(transaction, 'feed_states', rows, ['catalog', 'feed'])
+  await insertRows(transaction, 'feed_states', rows, ['catalog', 'feed'])
   const names = new Set(feeds.map(({ name }) => name))
   for (const feed of [...wasStale.keys()].filter((name) => !names.has(name)))
     await execute(transaction, 'delete from feed_states where catalog = ? and feed = ?', [catalog, feed])

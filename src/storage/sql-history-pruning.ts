@@ -1,10 +1,10 @@
 import { type Kysely, type RawBuilder, type Transaction, sql } from 'kysely'
+import { inList } from '../database/dialect.ts'
 import { toDay } from '../offers/price-history.ts'
 import type { CopyConnection } from './copy-database.ts'
 import type { CopyTables } from './schema.ts'
 import { deleteHistories } from './sql-observed-deals.ts'
 import type { HistoryRules } from './sql-price-history.ts'
-import { createInCondition } from './statements.ts'
 
 /** Changes of the pruned days per transaction, and those of the last of its products. Each lets about one row go. */
 const PRUNED_CHANGES = 200
@@ -70,7 +70,7 @@ async function pruneProducts(
   { gtins, kept }: Pick<Pruning, 'kept'> & Readonly<{ gtins: readonly string[] }>,
 ): Promise<void> {
   if (kept === null) return deleteHistories(transaction, copyId, gtins)
-  const isOfProduct = sql`copy_id = ${copyId} and ${createInCondition(transaction, 'gtin', gtins)}`
+  const isOfProduct = sql`copy_id = ${copyId} and ${inList(transaction, 'gtin', gtins)}`
   const { firstDay, today } = kept
   await sql`insert into price_changes (copy_id, gtin, merchant_key, currency, day)
     select distinct copy_id, gtin, merchant_key, currency, cast(${today} as integer) from price_changes

@@ -1,5 +1,6 @@
 import type { Transaction } from 'kysely'
 import type { Clock } from '../clock.ts'
+import { execute } from '../database/dialect.ts'
 import { type PriceChange, listObservedDays, toSeriesKey } from '../offers/price-history.ts'
 import { type PriceRun, clipRun, replaceRuns, toRuns } from '../offers/price-runs.ts'
 import { compareTexts } from '../offers/ranking.ts'
@@ -17,7 +18,6 @@ import {
   toKeptPeriod,
   toRow,
 } from './sql-price-history.ts'
-import { execute } from './statements.ts'
 
 /** A run of days of one merchant's price of a product. */
 export type HistoryRun = PriceRun & Readonly<{ gtin: string; merchantKey: string; currency: string }>

@@ -1,9 +1,9 @@
 import { type Transaction, sql } from 'kysely'
+import { inList } from '../database/dialect.ts'
 import { compareTexts } from '../offers/ranking.ts'
 import type { CopyTables } from './schema.ts'
 import type { CopyRow } from './sql-copies.ts'
 import { type RowTimes, selectPageTime, toAsOfMs } from './sql-lookups.ts'
-import { createInCondition } from './statements.ts'
 
 // Products that a walk leaves out because they are too large. Their stored data stay and age (ADR 0007).
 
@@ -40,7 +40,7 @@ export async function keepTimes(
 ): Promise<void> {
   if (gtins.length === 0) return
   const { rows } = await sql<RowTimes & { id: number }>`select p.id, p.as_of_ms, ${selectPageTime(copy)}
-    from products p where p.copy_id = ${copy.id} and ${createInCondition(transaction, 'p.gtin', gtins)}
+    from products p where p.copy_id = ${copy.id} and ${inList(transaction, 'p.gtin', gtins)}
       and p.until_walk is null`.execute(transaction)
   for (const { id, ...times } of rows) {
     const asOfMs = toAsOfMs(times, nowMs)
@@ -57,7 +57,7 @@ export async function readLeftOutMerchants(
 ): Promise<readonly string[]> {
   if (gtins.length === 0) return []
   const { rows } = await sql<{ offers: string }>`select offers from products
-    where copy_id = ${copyId} and ${createInCondition(transaction, 'gtin', gtins)} and until_walk is null`.execute(
+    where copy_id = ${copyId} and ${inList(transaction, 'gtin', gtins)} and until_walk is null`.execute(
     transaction,
   )
   const merchants = rows.flatMap(

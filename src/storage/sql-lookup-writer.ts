@@ -2,8 +2,8 @@ import { setImmediate, setTimeout as wait } from 'node:timers/promises'
 import { type Transaction, sql } from 'kysely'
 import type { Product } from '../catalog/contract.ts'
 import { type Clock, DAY_MS, isFuture, isNewer } from '../clock.ts'
-import { isPostgres } from '../database/is-postgres.ts'
 import { isConflict } from '../database/retries.ts'
+import { createRowSource, execute, inList } from '../database/dialect.ts'
 import { readDatabaseTime } from '../database/lease-time.ts'
 import { isLocked, isReadOnly, isUnavailable } from '../database/failures.ts'
 import { createBatcher } from '../lib/concurrency.ts'
@@ -22,7 +22,6 @@ import {
 } from './sql-versions.ts'
 import { type LookedUpProduct, recordLookups } from './sql-lookup-history.ts'
 import type { HistoryRules } from './sql-price-history.ts'
-import { execute, createInCondition } from './statements.ts'
 import type { CopyEntry, Lookup } from './store.ts'
 
 /** Absences older than any page that is still being written are deleted. */
@@ -169,9 +168,7 @@ async function putEntries(
     await execute(transaction, CONFIRM_VERSION, [asOfMs, checkedAt, id])
   if (returnedGtins.length > 0)
     await sql`delete from absences
-      where copy_id = ${copy.id} and ${createInCondition(transaction, 'gtin', returnedGtins)}`.execute(
-      transaction,
-    )
+      where copy_id = ${copy.id} and ${inList(transaction, 'gtin', returnedGtins)}`.execute(transaction)
   const firstSeen = await collectFirstSeen(transaction, copy.id, { replacedIds, storedProducts })
   await deleteVersions(transaction, replacedIds)
   const findReference = await recordLookups(transaction, copy.id, { looked, nowMs, history })
@@ -252,14 +249,13 @@ async function readKnownProducts(
 ): Promise<ReadonlyMap<string, KnownProduct>> {
   const { rows } = await sql<Version>`
     select id, gtin, from_walk, until_walk, digest, brand, checked_at, as_of_ms from products
-    where copy_id = ${id} and ${createInCondition(transaction, 'gtin', gtins)}
+    where copy_id = ${id} and ${inList(transaction, 'gtin', gtins)}
     and (until_walk is null or until_walk > ${visibleWalk})`.execute(transaction)
-  const list = isPostgres(transaction) ? 'json_array_elements_text(?::json)' : 'json_each(?)'
-  const values = [id, id, currentWalk, id, runningWalk, JSON.stringify(gtins)]
+  const given = JSON.stringify(gtins.map((gtin) => ({ gtin })))
   const times = await execute<KnownTimes>(
     transaction,
-    `${SELECT_KNOWN_TIMES} from (select value as gtin from ${list}) p`,
-    values,
+    `${SELECT_KNOWN_TIMES} from ${createRowSource(transaction, 'products', ['gtin'])} p`,
+    [id, id, currentWalk, id, runningWalk, given],
   )
   return new Map(
     times.map((row) => [row.gtin, { ...row, versions: rows.filter(({ gtin }) => gtin === row.gtin) }]),

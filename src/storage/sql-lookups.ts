@@ -1,9 +1,9 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import { type Clock, isNewer, toNewerMs } from '../clock.ts'
+import { execute, inList } from '../database/dialect.ts'
 import { parseImages, parseProductRow } from './rows.ts'
 import type { CopyTables } from './schema.ts'
 import { type CopyRow, type CopyView, createVersionCondition } from './sql-copies.ts'
-import { execute, createInCondition } from './statements.ts'
 import type { CopyEntry } from './store.ts'
 
 const PRODUCT_COLUMNS =
@@ -66,7 +66,7 @@ export async function findProducts(
   const { rows } = await sql<ProductRow & { absent_at_ms: number | null }>`
     select ${sql.raw(PRODUCT_COLUMNS)}, ${selectPageTime(copy)}, a.as_of_ms as absent_at_ms from products p
     left join absences a on a.copy_id = p.copy_id and a.gtin = p.gtin
-    where p.copy_id = ${copy.id} and ${createInCondition(database, 'p.gtin', gtins)}
+    where p.copy_id = ${copy.id} and ${inList(database, 'p.gtin', gtins)}
       and ${createVersionCondition(copy.visibleWalk)}`.execute(database)
   const entries = rows.map((row) => [row.gtin, findPresentEntry(row, copy.nowMs)] as const)
   return new Map(entries.flatMap(([gtin, entry]) => (entry === undefined ? [] : [[gtin, entry]])))
@@ -104,7 +104,7 @@ export async function readProducts(
 ): Promise<readonly CopyEntry[]> {
   // No condition on `copy_id`: SQLite would then scan the whole copy.
   const { rows } = await sql<ProductRow>`select ${sql.raw(PRODUCT_COLUMNS)}, ${selectPageTime(copy)}
-    from products p where ${createInCondition(database, 'id', ids)} and ${createVersionCondition(copy.visibleWalk)}`.execute(
+    from products p where ${inList(database, 'id', ids)} and ${createVersionCondition(copy.visibleWalk)}`.execute(
     database,
   )
   const byId = new Map(rows.map((row) => [row.id, findEntry(row, copy.nowMs)]))

@@ -1,4 +1,5 @@
 import { type RawBuilder, type SqlBool, type Transaction, sql } from 'kysely'
+import { inList, insertRows } from '../database/dialect.ts'
 import type { Evidence } from '../offers/deals.ts'
 import { toRatioKey, toSavingKey } from '../offers/money.ts'
 import {
@@ -21,7 +22,6 @@ import {
   readHistories,
   readWalkedDays,
 } from './sql-price-history.ts'
-import { createInCondition, insertRows } from './statements.ts'
 
 type NewDeal = Omit<DealsTable, 'id'>
 
@@ -113,7 +113,7 @@ async function deleteFalls(
   productIds: readonly number[],
 ): Promise<void> {
   if (productIds.length === 0) return
-  const isOfProduct = createInCondition(transaction, 'product_id', productIds)
+  const isOfProduct = inList(transaction, 'product_id', productIds)
   await sql`delete from deals where ${isOfProduct} and is_observed = 1`.execute(transaction)
   await sql`update deals set drop_key = ${NO_FALL_KEY} where ${isOfProduct} and drop_key <> ${NO_FALL_KEY}`.execute(
     transaction,
@@ -126,7 +126,7 @@ export async function deleteHistories(
   copyId: number,
   gtins: readonly string[],
 ): Promise<void> {
-  const isOfProduct = sql`copy_id = ${copyId} and ${createInCondition(transaction, 'gtin', gtins)}`
+  const isOfProduct = sql`copy_id = ${copyId} and ${inList(transaction, 'gtin', gtins)}`
   const { rows } = await sql<Pick<DealsTable, 'product_id'>>`select distinct product_id from deals
     where product_id in (select id from products where ${isOfProduct}) and is_observed = 1`.execute(
     transaction,
@@ -158,7 +158,7 @@ export async function refreshFalls(
   const { rows } = await sql<StoredDeal>`select deals.*, p.as_of_ms as seen_ms from deals
     join products p on p.id = deals.product_id
     where p.copy_id = ${copyId} and p.until_walk is null and deals.is_observed = 0
-    and ${createInCondition(transaction, 'p.gtin', gtins)}`.execute(transaction)
+    and ${inList(transaction, 'p.gtin', gtins)}`.execute(transaction)
   if (rows.length === 0) return
   await deleteFalls(transaction, [...new Set(rows.map((row) => row.product_id))])
   const histories = await readHistories(transaction, copyId, gtins)

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 import { type Transaction, sql } from 'kysely'
 import type { Offer, Product } from '../catalog/contract.ts'
 import { isFuture, toLatestPlausibleMs } from '../clock.ts'
-import { isPostgres } from '../database/is-postgres.ts'
+import { getJsonFunctions, inList } from '../database/dialect.ts'
 import { compareTexts } from '../offers/ranking.ts'
 import type { CopyRow } from './sql-copies.ts'
 import { type GtinRange, keepTimes, readLeftOutMerchants, splitRange } from './sql-left-out.ts'
@@ -22,7 +22,6 @@ import {
   setUntilWalk,
   takeSavedFirstSeen,
 } from './sql-versions.ts'
-import { createInCondition } from './statements.ts'
 import type { WalkPage } from './store.ts'
 
 /** Most rows per transaction, so that other writers never wait long. */
@@ -94,16 +93,12 @@ async function applyStep(transaction: Transaction<CopyTables>, step: Step): Prom
   if (versions.length > 0)
     await sql`update products set as_of_ms = ${page.asOfMs} where copy_id = ${copyId} and gtin > ${afterGtin}
       and gtin <= ${doneGtin} and until_walk is null and as_of_ms < ${page.asOfMs}
-      and not ${createInCondition(transaction, 'gtin', leftOutGtins)}`.execute(transaction)
+      and not ${inList(transaction, 'gtin', leftOutGtins)}`.execute(transaction)
   return { ...step, afterGtin: doneGtin, products: step.products.filter(({ gtin }) => gtin > doneGtin) }
 }
 
-/** One JSON text for all rows, because reading seven values per row costs more than finding the rows. */
-const COLUMNS = 'id, gtin, from_walk, until_walk, digest, brand, checked_at, as_of_ms'
-const AGGREGATE_AS_JSON = {
-  sqlite: sql.raw<string>(`json_group_array(json_array(${COLUMNS}))`),
-  postgres: sql.raw<string>(`coalesce(json_agg(json_build_array(${COLUMNS})), '[]')::text`),
-} as const
+/** In the order of `VersionValues`. */
+const VERSION_COLUMNS = 'id, gtin, from_walk, until_walk, digest, brand, checked_at, as_of_ms'
 
 /** The stored versions of products, and what a page adds to their history; `undefined`: nothing. */
 type PageState = Readonly<{ versions: readonly Version[]; history: PageHistory | undefined }>
@@ -132,8 +127,10 @@ async function readVersions(
   transaction: Transaction<CopyTables>,
   { copyId, page, afterGtin, untilGtin, nowMs }: Step,
 ): Promise<Readonly<{ versions: readonly Version[]; completeUntilGtin: string }>> {
-  const { rows } = await sql<{ json: string }>`
-    select ${AGGREGATE_AS_JSON[isPostgres(transaction) ? 'postgres' : 'sqlite']} as json from (
+  const { groupArray, array } = getJsonFunctions(transaction)
+  // One JSON text for all rows, because reading seven values per row costs more than finding the rows.
+  const versionsJson = sql.raw(`cast(${groupArray}(${array}(${VERSION_COLUMNS})) as text)`)
+  const { rows } = await sql<{ json: string | null }>`select ${versionsJson} as json from (
       select * from products where copy_id = ${copyId} and gtin > ${afterGtin} and gtin <= ${untilGtin}
       and (until_walk is null or until_walk = ${page.walk}) order by gtin limit ${MAX_VERSIONS_READ}
     ) versions`.execute(transaction)
@@ -337,11 +334,9 @@ async function correctFutureTimes(
   if (futureDated.length === 0) return
   const ids = toIds(futureDated)
   await sql`update products set as_of_ms = ${asOfMs}
-    where ${createInCondition(transaction, 'id', ids)} and until_walk is null`.execute(transaction)
+    where ${inList(transaction, 'id', ids)} and until_walk is null`.execute(transaction)
   await sql`update deals set first_seen_ms = ${asOfMs}
-    where ${createInCondition(transaction, 'product_id', ids)} and first_seen_ms > ${asOfMs}`.execute(
-    transaction,
-  )
+    where ${inList(transaction, 'product_id', ids)} and first_seen_ms > ${asOfMs}`.execute(transaction)
 }
 
 /** Write the page's row, or one for each part of its range between products that are left out. */

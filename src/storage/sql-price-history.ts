@@ -1,7 +1,6 @@
 import { type Kysely, type Transaction, sql } from 'kysely'
 import { DAY_SECONDS } from '../clock.ts'
-import { executeEach } from '../database/execute-each.ts'
-import { isPostgres } from '../database/is-postgres.ts'
+import { execute, getJsonFunctions, inList, insertRows } from '../database/dialect.ts'
 import {
   type MerchantPrices,
   type PriceChange,
@@ -13,7 +12,6 @@ import {
   toSeriesKey,
 } from '../offers/price-history.ts'
 import type { CopyTables, ObservedDaysTable, PriceChangesTable } from './schema.ts'
-import { createInCondition, execute } from './statements.ts'
 import type { ObservedDayCounts } from './store.ts'
 
 /** Days of observed prices that are kept, 0 for none, and the maximum age of a price that counts as seen. */
@@ -39,9 +37,7 @@ export async function readHistories(
   if (gtins.length === 0) return histories
   const { rows } = await sql<PriceChangesTable>`
     select gtin, merchant_key, currency, day, until_day, low, last from price_changes
-    where copy_id = ${copyId} and ${createInCondition(database, 'gtin', gtins)} order by day`.execute(
-    database,
-  )
+    where copy_id = ${copyId} and ${inList(database, 'gtin', gtins)} order by day`.execute(database)
   for (const { gtin, merchant_key: merchantKey, currency, until_day: untilDay, day, low, last } of rows) {
     const history = histories.get(gtin) ?? new Map<string, StoredSeries & { changes: PriceChange[] }>()
     const key = toSeriesKey({ merchantKey, currency })
@@ -122,26 +118,14 @@ export function toRow(
   return { copy_id: copyId, gtin, merchant_key: merchantKey, currency, day, until_day: untilDay, low, last }
 }
 
-const COLUMNS = 'copy_id, gtin, merchant_key, currency, day, until_day, low, last'
-const ON_CONFLICT = `on conflict (copy_id, gtin, merchant_key, currency, day)
-  do update set until_day = excluded.until_day, low = excluded.low, last = excluded.last`
+const CHANGE_KEYS = ['copy_id', 'gtin', 'merchant_key', 'currency', 'day']
 
 /** Insert changes, or replace those of the same day. */
-export async function putChanges(
+export function putChanges(
   transaction: Transaction<CopyTables>,
   rows: readonly PriceChangesTable[],
 ): Promise<void> {
-  if (rows.length === 0) return
-  if (isPostgres(transaction)) {
-    const text = `insert into price_changes (${COLUMNS}) select ${COLUMNS}
-      from json_populate_recordset(null::price_changes, ?::json) ${ON_CONFLICT}`
-    await execute(transaction, text, [JSON.stringify(rows)])
-    return
-  }
-  const text = `insert into price_changes (${COLUMNS}) values (?, ?, ?, ?, ?, ?, ?, ?) ${ON_CONFLICT}`
-  const names = COLUMNS.split(', ') as (keyof PriceChangesTable)[]
-  const lists = rows.map((row) => names.map((name) => row[name]))
-  await executeEach(transaction, text, lists)
+  return insertRows(transaction, 'price_changes', rows, CHANGE_KEYS)
 }
 
 /** The first and the last day of a period. */
@@ -168,15 +152,7 @@ export type WalkedDays = Readonly<{
   lastWholeDay: number | undefined
 }>
 
-/** Two JSON texts for all rows, because reading the values of each row costs more than finding the rows. */
-const WALKED_DAYS = {
-  sqlite: {
-    whole: 'json_group_array(day)',
-    part: 'json_group_array(json_array(day, after_gtin, until_gtin))',
-  },
-  postgres: { whole: 'json_agg(day)', part: 'json_agg(json_build_array(day, after_gtin, until_gtin))' },
-} as const
-
+/** JSON texts for all rows, because reading the values of each row costs more than finding the rows. */
 type WalkedJson = Readonly<{ whole: string | null; part: string | null }>
 
 /** Read the walked days of a period, of the products in a range. */
@@ -186,10 +162,11 @@ export async function readWalkedDays(
   { fromDay, untilDay }: KeptPeriod,
   { afterGtin, untilGtin }: GtinRange = ALL_GTINS,
 ): Promise<WalkedDays> {
-  const { whole, part } = WALKED_DAYS[isPostgres(database) ? 'postgres' : 'sqlite']
+  const { groupArray, array } = getJsonFunctions(database)
   const isWhole = 'after_gtin <= ? and until_gtin >= ?'
-  const text = `select cast(${whole} filter (where ${isWhole}) as text) as whole,
-    cast(${part} filter (where not (${isWhole})) as text) as part from observed_days
+  const text = `select cast(${groupArray}(day) filter (where ${isWhole}) as text) as whole,
+    cast(${groupArray}(${array}(day, after_gtin, until_gtin)) filter (where not (${isWhole})) as text) as part
+    from observed_days
     where copy_id = ? and day >= ? and day <= ? and after_gtin < until_gtin and after_gtin < ? and until_gtin > ?`
   const range = [afterGtin, untilGtin]
   const values = [...range, ...range, copyId, fromDay, untilDay, untilGtin, afterGtin]

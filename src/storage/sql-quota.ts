@@ -8,7 +8,7 @@ import {
   toDayNumber,
 } from '../catalog/quota.ts'
 import { HOUR_MS, MINUTE_MS } from '../clock.ts'
-import { isPostgres } from '../database/is-postgres.ts'
+import { isPostgres } from '../database/dialect.ts'
 import { readDatabaseTime } from '../database/lease-time.ts'
 import type { CopyTables } from './schema.ts'
 

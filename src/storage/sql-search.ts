@@ -1,5 +1,5 @@
-import { type Kysely, type RawBuilder, type SqlBool, sql } from 'kysely'
-import { isPostgres } from '../database/is-postgres.ts'
+import { type Kysely, type QueryExecutorProvider, type RawBuilder, type SqlBool, sql } from 'kysely'
+import { isPostgres } from '../database/dialect.ts'
 import { createDeadlineCheck } from '../database/read-deadline.ts'
 import { compareTexts } from '../offers/ranking.ts'
 import { cleanText, foldCaseAndAccents } from '../offers/text.ts'
@@ -171,8 +171,15 @@ export function createWordCondition(word: string): RawBuilder<SqlBool> {
   return sql<SqlBool>`search_text like ${pattern} escape '\\'`
 }
 
-/** Format the distinct words of a text as a PostgreSQL `tsvector`. */
-export function toTsvectorText(searchText: string): string {
+/** Return the column of a product that only PostgreSQL has: the distinct words of its text as a `tsvector`. */
+export function createSearchColumns(
+  database: QueryExecutorProvider,
+  searchText: string,
+): Readonly<{ words?: string }> {
+  return isPostgres(database) ? { words: toTsvectorText(searchText) } : {}
+}
+
+function toTsvectorText(searchText: string): string {
   return [...new Set(searchText.match(WORD))]
     .filter((word) => word.length <= MAX_WORD_CHARACTERS)
     .map((word) => `'${word}'`)

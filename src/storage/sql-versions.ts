@@ -1,5 +1,5 @@
 import { type Selectable, type Transaction, sql } from 'kysely'
-import { isPostgres } from '../database/is-postgres.ts'
+import { createRowSource, execute, inList, insertRows, insertRowsForIds } from '../database/dialect.ts'
 import { toOfferKey } from '../offers/deals.ts'
 import { toPictureHash } from '../offers/pictures.ts'
 import {
@@ -11,12 +11,8 @@ import {
 } from './rows.ts'
 import type { CopyTables, ProductsTable } from './schema.ts'
 import { type FallFinder, addObservedDeals } from './sql-observed-deals.ts'
-import { toTsvectorText } from './sql-search.ts'
+import { createSearchColumns } from './sql-search.ts'
 import { insertWithSearchWords } from './sqlite-search-index.ts'
-import { insertRows, createInCondition } from './statements.ts'
-
-/** From this number of products on, one bulk insert of the words costs less than the trigger for each product. */
-const BULK_INSERT_MIN_PRODUCTS = 8
 
 export type Version = Selectable<
   Pick<
@@ -33,9 +29,10 @@ export async function insertVersions(
 ): Promise<void> {
   if (storedProducts.length === 0) return
   const rows = storedProducts.map((storedProduct) => toProductRow(transaction, storedProduct, context))
-  const insert = (): Promise<readonly number[]> => insertRows(transaction, 'products', rows)
-  const isSingleInsert = storedProducts.length < BULK_INSERT_MIN_PRODUCTS || isPostgres(transaction)
-  const ids = isSingleInsert ? await insert() : await insertWithSearchWords(transaction, insert)
+  const target = { table: 'products', key: 'gtin' }
+  const ids = await insertWithSearchWords(transaction, rows.length, () =>
+    insertRowsForIds(transaction, target, rows),
+  )
   const rowsOfDeals = storedProducts.flatMap((storedProduct, index) =>
     toDealRows(storedProduct, ids[index] ?? 0, context),
   )
@@ -55,7 +52,7 @@ function toProductRow(
     as_of_ms: asOfMs,
     search_text: searchText,
     picture_hash: imageUrl === null ? null : toPictureHash(imageUrl),
-    ...(isPostgres(transaction) && { words: toTsvectorText(searchText) }),
+    ...createSearchColumns(transaction, searchText),
     ...content,
   }
 }
@@ -72,7 +69,7 @@ export async function setUntilWalk(
   if (productIds.length === 0) return
   for (const [table, column] of Object.entries(VERSION_TABLES))
     await sql`update ${sql.table(table)} set until_walk = ${untilWalk}
-      where ${createInCondition(transaction, column, productIds)}`.execute(transaction)
+      where ${inList(transaction, column, productIds)}`.execute(transaction)
 }
 
 /** Replace the times of the prices of versions whose content is unchanged, in one statement. */
@@ -81,12 +78,11 @@ export async function setCheckedAt(
   versions: readonly Pick<Version, 'id' | 'checked_at'>[],
 ): Promise<void> {
   if (versions.length === 0) return
-  const rows = JSON.stringify(versions.map(({ id, checked_at }) => ({ id, checked_at })))
-  const source = isPostgres(transaction)
-    ? sql`json_to_recordset(${rows}::json) as checked (id bigint, checked_at text)`
-    : sql`(select value ->> 'id' as id, value ->> 'checked_at' as checked_at from json_each(${rows})) as checked`
-  await sql`update products set checked_at = checked.checked_at from ${source}
-    where products.id = checked.id`.execute(transaction)
+  const rows = versions.map(({ id, checked_at }) => ({ id, checked_at }))
+  const source = createRowSource(transaction, 'products', ['id', 'checked_at'])
+  const statement = `update products set checked_at = checked.checked_at from ${source} as checked
+    where products.id = checked.id`
+  await execute(transaction, statement, [JSON.stringify(rows)])
 }
 
 /** Delete versions with their deals. `endedByWalk`: only versions that ended at or before that walk. */
@@ -99,7 +95,7 @@ export async function deleteVersions(
   const isEnded = endedByWalk === undefined ? sql`` : sql`and until_walk <= ${endedByWalk}`
   for (const [table, column] of Object.entries(VERSION_TABLES))
     await sql`delete from ${sql.table(table)}
-      where ${createInCondition(transaction, column, productIds)} ${isEnded}`.execute(transaction)
+      where ${inList(transaction, column, productIds)} ${isEnded}`.execute(transaction)
 }
 
 export async function countDealsByVersion(
@@ -109,9 +105,7 @@ export async function countDealsByVersion(
   if (productIds.length === 0) return new Map()
   const { rows } = await sql<{ product_id: number; count: number }>`
     select product_id, count(*) as count from deals
-    where ${createInCondition(transaction, 'product_id', productIds)} group by product_id`.execute(
-    transaction,
-  )
+    where ${inList(transaction, 'product_id', productIds)} group by product_id`.execute(transaction)
   return new Map(rows.map((row) => [row.product_id, row.count]))
 }
 
@@ -148,9 +142,7 @@ async function readFirstSeen(
   if (productIds.length === 0) return new Map()
   const { rows } = await sql<OfferFirstSeen>`
     select gtin, offer_key, min(first_seen_ms) as first_seen_ms from deals
-    where ${createInCondition(transaction, 'product_id', productIds)} group by gtin, offer_key`.execute(
-    transaction,
-  )
+    where ${inList(transaction, 'product_id', productIds)} group by gtin, offer_key`.execute(transaction)
   return toFirstSeen(rows)
 }
 
@@ -163,7 +155,7 @@ export async function saveFirstSeen(
   if (absentIds.length === 0) return
   await sql`insert into lapsed_deals (copy_id, gtin, offer_key, first_seen_ms, lapsed_at_ms)
     select copy_id, gtin, offer_key, min(first_seen_ms), cast(${asOfMs} as bigint) from deals
-    where ${createInCondition(transaction, 'product_id', absentIds)} group by copy_id, gtin, offer_key
+    where ${inList(transaction, 'product_id', absentIds)} group by copy_id, gtin, offer_key
     on conflict (copy_id, gtin, offer_key) do update
     set first_seen_ms = excluded.first_seen_ms, lapsed_at_ms = excluded.lapsed_at_ms`.execute(transaction)
 }
@@ -175,7 +167,7 @@ export async function takeSavedFirstSeen(
   gtins: readonly string[],
 ): Promise<FirstSeen> {
   if (gtins.length === 0) return new Map()
-  const hasReturned = sql`copy_id = ${copyId} and ${createInCondition(transaction, 'gtin', gtins)}`
+  const hasReturned = sql`copy_id = ${copyId} and ${inList(transaction, 'gtin', gtins)}`
   const { rows } = await sql<OfferFirstSeen>`
     select gtin, offer_key, first_seen_ms from lapsed_deals where ${hasReturned}`.execute(transaction)
   if (rows.length > 0) await sql`delete from lapsed_deals where ${hasReturned}`.execute(transaction)

@@ -1,5 +1,5 @@
 import { type Kysely, sql } from 'kysely'
-import { isPostgres } from '../database/is-postgres.ts'
+import { isPostgres } from '../database/dialect.ts'
 import type { CopyTables } from './schema.ts'
 import { SQLITE_DEAL_INDEXES } from './tables.ts'
 

@@ -1,6 +1,7 @@
 import { type Kysely, type QueryExecutorProvider, type Transaction, sql } from 'kysely'
 import { MINUTE_MS, SECOND_MS, systemClock } from '../clock.ts'
 import { isLocked } from '../database/failures.ts'
+import { isPostgres } from '../database/dialect.ts'
 import { createPause } from '../lib/backoff.ts'
 import type { CopyTables } from './schema.ts'
 import { retry } from '../database/retries.ts'
@@ -24,6 +25,10 @@ const REBUILD_PAUSE_MS: number = MINUTE_MS
 
 /** SQLite's messages about a damaged index. A constraint without a name belongs to FTS5's own tables. */
 const INDEX_DAMAGE = /^(?:fts5: corrupt|constraint failed$)/
+
+
+/** From this number of products on, one bulk insert of the words costs less than the trigger for each product. */
+const BULK_INSERT_MIN_PRODUCTS = 8
 
 /** The row id contains the copy id, so that a search reads one copy only. */
 const ADD_WORDS =
@@ -51,11 +56,13 @@ export async function createSearchIndex(database: QueryExecutorProvider): Promis
     await sql.raw(statement).execute(database)
 }
 
-/** Insert products, then their words in one statement. `insert` returns the ids. */
+/** Insert `count` products, then the words of many in one statement. `insert` returns the ids. */
 export async function insertWithSearchWords(
   transaction: Transaction<CopyTables>,
+  count: number,
   insert: () => Promise<readonly number[]>,
 ): Promise<readonly number[]> {
+  if (count < BULK_INSERT_MIN_PRODUCTS || isPostgres(transaction)) return insert()
   await sql`insert into deferred_words (is_deferred) values (1)`.execute(transaction)
   const ids = await insert()
   await sql`delete from deferred_words`.execute(transaction)

@@ -1,5 +1,5 @@
 import { type Kysely, sql } from 'kysely'
-import { isPostgres } from '../database/is-postgres.ts'
+import { isPostgres } from '../database/dialect.ts'
 import type { Migrations } from '../database/migrate.ts'
 import { FILLFACTOR, ID, TEXT, runStatements } from '../database/postgres-statements.ts'
 import { createSearchIndex } from './sqlite-search-index.ts'

@@ -1,7 +1,6 @@
 import { sql } from 'kysely'
 import { pluralize } from '../../lib/plural.ts'
 import { toShellWord } from '../../lib/shell.ts'
-import { isPostgres } from '../../database/is-postgres.ts'
 import {
   type FeedReport,
   type FeedState,
@@ -261,16 +260,15 @@ async function findDoubles(
   database: Catalog,
   { feedId, merchantId, shop, feed, organizationId, channelId }: ComparedShop,
 ): Promise<readonly ShopPair[]> {
-  // In SQLite, `cross join` fixes the join order.
-  const join = isPostgres(database) ? sql`join` : sql`cross join`
+  // `cross join` fixes SQLite's join order.
   const { rows } = await sql<{ other: string; otherFeed: string; same: number; compared: number }>`
     with sample as (
       select o.gtin, o.variant from offers o where o.feed_id = ${feedId} and o.merchant_id = ${merchantId}
       limit ${COMPARED_OFFERS})
     select m.name as other, f.name as "otherFeed", count(*) as same, (select count(*) from sample) as compared
-    from sample s ${join} offers o on o.gtin = s.gtin ${join} merchants m on m.id = o.merchant_id
-      ${join} feeds f on f.id = o.feed_id
-    where o.variant = s.variant and o.merchant_id <> ${merchantId} and f.organization_id = ${organizationId}
+    from sample s cross join offers o cross join merchants m cross join feeds f
+    where o.gtin = s.gtin and m.id = o.merchant_id and f.id = o.feed_id
+      and o.variant = s.variant and o.merchant_id <> ${merchantId} and f.organization_id = ${organizationId}
     group by m.name, f.name`.execute(database)
   return rows
     .filter(

@@ -1,38 +1,13 @@
 import { type RawBuilder, sql } from 'kysely'
-import { executeEach } from '../../database/execute-each.ts'
-import { isPostgres } from '../../database/is-postgres.ts'
+import { createTextSource, inList, insertRows, withoutIndex } from '../../database/dialect.ts'
 import { recordTouchedGtins, removeTouchedProducts } from '../store/removal.ts'
-import type { Catalog } from '../store/schema.ts'
+import type { Catalog, CatalogTables } from '../store/schema.ts'
 
-// The SQL of an import. Batches are passed as JSON: one parameter, whatever their size.
+// The SQL of an import.
 
-/** Columns of an offer in the order of `OFFERS_TABLE`, without the import id. The first six are the key. */
-export type OfferRow = readonly [
-  gtin: string,
-  feedId: number,
-  networkId: number,
-  merchantId: number,
-  currency: string,
-  variant: number,
-  networkChannelId: number,
-  isPage: number,
-  price: string,
-  oldPrice: string | null,
-  availability: string,
-  url: string,
-  saleStartsMs: number | null,
-  saleEndsMs: number | null,
-  checkedMs: number | null,
-]
+export type OfferRow = Readonly<CatalogTables['offers']>
 
-export type ProductRow = readonly [
-  gtin: string,
-  feedId: number,
-  title: string,
-  brand: string | null,
-  images: string,
-  source: string | null,
-]
+export type ProductRow = Readonly<CatalogTables['products']>
 
 /** The feed that an import replaces, and the number of the import. */
 export type ImportRun = Readonly<{ feedId: number; importId: number }>
@@ -40,59 +15,32 @@ export type ImportRun = Readonly<{ feedId: number; importId: number }>
 /** From this number of offers on, one full scan is faster than index look-ups shop by shop. */
 const FULL_SCAN_OFFERS = 200_000
 
-/** `types`: PostgreSQL types of a row's values, which it reads from JSON. */
-type TargetTable<Row> = Readonly<{ into: string; types: { [N in keyof Row]: string }; onConflict: string }>
+const PRODUCT_KEYS = ['gtin', 'feed_id']
+const OFFER_KEYS = [...PRODUCT_KEYS, 'network_id', 'merchant_id', 'currency', 'variant']
 
-export const PRODUCTS_TABLE: TargetTable<ProductRow> = {
-  into: 'products (gtin, feed_id, title, brand, images, source, import_id)',
-  types: ['text', 'bigint', 'text', 'text', 'text', 'text'],
-  onConflict: `(gtin, feed_id) do update set title = excluded.title, brand = excluded.brand, images = excluded.images,
-    source = excluded.source, import_id = excluded.import_id`,
+export function upsertProducts(database: Catalog, rows: readonly ProductRow[]): Promise<void> {
+  return insertRows(database, 'products', rows.map(toStorable), PRODUCT_KEYS)
 }
 
-export const OFFERS_TABLE: TargetTable<OfferRow> = {
-  into: `offers (gtin, feed_id, network_id, merchant_id, currency, variant, network_channel_id, is_page, price, old_price,
-    availability, url, sale_starts_ms, sale_ends_ms, checked_ms, import_id)`,
-  types: [
-    ...(['text', 'bigint', 'bigint', 'bigint', 'text', 'bigint'] as const),
-    ...(['bigint', 'integer', 'text', 'text', 'text', 'text', 'bigint', 'bigint', 'bigint'] as const),
-  ],
-  onConflict: `(gtin, feed_id, network_id, merchant_id, currency, variant) do update set
-    network_channel_id = excluded.network_channel_id, is_page = excluded.is_page, price = excluded.price,
-    old_price = excluded.old_price, availability = excluded.availability, url = excluded.url,
-    sale_starts_ms = excluded.sale_starts_ms, sale_ends_ms = excluded.sale_ends_ms, checked_ms = excluded.checked_ms,
-    import_id = excluded.import_id`,
-}
-
-/** Upsert rows. SQLite gets a statement per row, because it would parse the JSON again for each column. */
-export async function upsertRows<Row extends readonly unknown[]>(
-  database: Catalog,
-  { into, types, onConflict }: TargetTable<Row>,
-  importId: number | null,
-  rows: readonly Row[],
-): Promise<void> {
-  const values = rows.map((row) => [...row.map(toStorable), importId])
-  const columns = [...types, 'bigint']
-  const isPostgresDialect = isPostgres(database)
-  const source = isPostgresDialect
-    ? `select ${columns.map((type, index) => `cast(r.value ->> ${index} as ${type})`).join(', ')}
-      from jsonb_array_elements(cast($1 as jsonb)) as r (value)`
-    : `values (${columns.map(() => '?').join(', ')})`
-  const statement = `insert into ${into} ${source} on conflict ${onConflict}`
-  await executeEach(database, statement, isPostgresDialect ? [[JSON.stringify(values)]] : values)
+export function upsertOffers(database: Catalog, rows: readonly OfferRow[]): Promise<void> {
+  return insertRows(database, 'offers', rows.map(toStorable), OFFER_KEYS)
 }
 
 /** Remove what PostgreSQL cannot store: U+0000 and lone surrogates. */
-function toStorable(value: unknown): unknown {
-  return typeof value === 'string' ? value.replaceAll('\u0000', '').toWellFormed() : value
+function toStorable(row: OfferRow | ProductRow): Readonly<Record<string, unknown>> {
+  const storable: Record<string, unknown> = { ...row }
+  for (const [name, value] of Object.entries(row))
+    if (typeof value === 'string') storable[name] = value.replaceAll('\u0000', '').toWellFormed()
+  return storable
 }
 
-/** Join the feed's products of these GTINs as `p`. In SQLite, `cross join` fixes the order: it would read all of the feed. */
-function joinProducts(database: Catalog, feedId: number, gtins: readonly string[]): RawBuilder<unknown> {
-  const isPostgresDialect = isPostgres(database)
-  const expand = sql.raw(isPostgresDialect ? 'jsonb_array_elements_text' : 'json_each')
-  return sql`${expand}(${JSON.stringify(gtins)}) as r ${sql.raw(isPostgresDialect ? 'join' : 'cross join')} products p
-    on p.gtin = r.value and p.feed_id = ${feedId}`
+/** Join products `p` to these GTINs, by `isGiven`. `cross join` fixes SQLite's join order: it would read all of the feed. */
+function joinProducts(database: Catalog, gtins: readonly string[]): RawBuilder<unknown> {
+  return sql`${createTextSource(database, 'given', gtins)} cross join products p`
+}
+
+function isGiven(feedId: number): RawBuilder<unknown> {
+  return sql`p.gtin = given.value and p.feed_id = ${feedId}`
 }
 
 /** `offers`: the product's offers from the import that wrote the product. */
@@ -107,10 +55,15 @@ export async function fetchStoredSources(
   const { rows } = await sql<StoredSource>`
     select p.gtin, p.source, (select count(*) from offers o
       where o.gtin = p.gtin and o.feed_id = p.feed_id and o.import_id = p.import_id) as offers
-    from ${joinProducts(database, feedId, gtins)}
-    where p.source is not null and p.import_id <> ${importId}
+    from ${joinProducts(database, gtins)}
+    where ${isGiven(feedId)} and p.source is not null and p.import_id <> ${importId}
       and not exists (select 1 from unchanged_products u where u.gtin = p.gtin)`.execute(database)
   return rows
+}
+
+/** The marks of `recordUnchanged` are needed during an import only. */
+export async function forgetUnchanged(database: Catalog): Promise<void> {
+  await sql`delete from unchanged_products`.execute(database)
 }
 
 export async function recordUnchanged(
@@ -120,7 +73,8 @@ export async function recordUnchanged(
 ): Promise<void> {
   await sql`
     insert into unchanged_products (gtin, import_id)
-    select p.gtin, p.import_id from ${joinProducts(database, feedId, gtins)}`.execute(database)
+    select p.gtin, p.import_id from ${joinProducts(database, gtins)}
+    where ${isGiven(feedId)}`.execute(database)
 }
 
 /** Return the GTINs that this import has already seen. Skipped ones are marked as written by it, with their offers. */
@@ -131,17 +85,16 @@ export async function adoptSkippedProducts(
 ): Promise<readonly string[]> {
   const { rows } = await sql<{ gtin: string; isUnchanged: number | boolean }>`
     select p.gtin, u.gtin is not null as "isUnchanged"
-    from ${joinProducts(database, feedId, gtins)}
-    left join unchanged_products u on u.gtin = p.gtin
-    where p.import_id = ${importId} or u.gtin is not null`.execute(database)
+    from ${joinProducts(database, gtins)} left join unchanged_products u on u.gtin = p.gtin
+    where ${isGiven(feedId)} and (p.import_id = ${importId} or u.gtin is not null)`.execute(database)
   const unchanged = rows.filter(({ isUnchanged }) => isUnchanged).map(({ gtin }) => gtin)
   if (unchanged.length > 0) {
     await sql`
-      update offers set import_id = ${importId} where gtin in (${sql.join(unchanged)}) and feed_id = ${feedId}
+      update offers set import_id = ${importId} where ${inList(database, 'gtin', unchanged)} and feed_id = ${feedId}
       and import_id = (select u.import_id from unchanged_products u where u.gtin = offers.gtin)`.execute(
       database,
     )
-    await database.deleteFrom('unchanged_products').where('gtin', 'in', unchanged).execute()
+    await sql`delete from unchanged_products where ${inList(database, 'gtin', unchanged)}`.execute(database)
   }
   return rows.map(({ gtin }) => gtin)
 }
@@ -163,12 +116,11 @@ export async function findStaleOffers(
 ): Promise<StaleOffers> {
   const stored = await countFeedOffers(database, run.feedId)
   if (stored === current) return { total: 0, lost: 0 }
-  // In SQLite, a plus sign keeps the planner from using the index.
-  const isScanned = stored >= fullScanOffers && !isPostgres(database)
-  const isOfFeed = isScanned ? sql`+offers.feed_id = ${run.feedId}` : sql`offers.feed_id = ${run.feedId}`
+  const feedColumn =
+    stored >= fullScanOffers ? withoutIndex(database, 'offers.feed_id') : sql.ref('offers.feed_id')
   await recordTouchedGtins(
     database,
-    sql`select distinct gtin from offers where ${isOfFeed} and ${createStaleCondition(run)}`,
+    sql`select distinct gtin from offers where ${feedColumn} = ${run.feedId} and ${createStaleCondition(run)}`,
   )
   const { rows } = await sql<{ lost: number }>`
     select count(*) as lost from touched_gtins t join offers on offers.gtin = t.gtin

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { sql } from 'kysely'
+import { disablePlanCache, inList } from '../../database/dialect.ts'
 import { MAX_OFFERS, MAX_PUBLISHED_BYTES, computeOfferBytes, limitOffers } from '../../offers/offer-limits.ts'
-import { isPostgres } from '../../database/is-postgres.ts'
 import { type RankableOffer, compareTexts } from '../../offers/ranking.ts'
 import { type ProductDetails, mergeDetails } from '../store/merge-details.ts'
 import { createAffiliateLink } from '../store/networks.ts'
@@ -10,19 +10,19 @@ import {
   type ImportRun,
   type StaleOffers,
   type StoredSource,
-  OFFERS_TABLE,
   type OfferRow,
   type OfferRowKey,
-  PRODUCTS_TABLE,
   type ProductRow,
   adoptSkippedProducts,
   countFeedOffers,
   fetchStoredSources,
   findStaleOffers,
+  forgetUnchanged,
   recordUnchanged,
   removeOffers,
   removeStaleOffers,
-  upsertRows,
+  upsertOffers,
+  upsertProducts,
 } from './import-statements.ts'
 import type { FeedOffer, FeedProduct, FeedRow, Reject } from './feed-row.ts'
 import {
@@ -43,11 +43,8 @@ export type RowProduct = Readonly<{ row: number; product: FeedProduct; digest?: 
 export type FeedWriter = Awaited<ReturnType<typeof createFeedWriter>>
 
 export async function createFeedWriter(database: Catalog, target: ImportTarget, run: ImportRun) {
-  // A plan cached for empty tables would scan them for each batch. Some compatible servers lack this setting.
-  if (isPostgres(database))
-    await sql`select set_config('plan_cache_mode', 'force_custom_plan', true) from pg_settings
-      where name = 'plan_cache_mode'`.execute(database)
-  await database.deleteFrom('unchanged_products').execute()
+  await disablePlanCache(database)
+  await forgetUnchanged(database)
   const shops = createShopRegistry(database, target, run)
   const formerOfferCount = await countFeedOffers(database, run.feedId)
   let [productCount, offerCount] = [0, 0]
@@ -79,21 +76,22 @@ export async function createFeedWriter(database: Catalog, target: ImportTarget, 
       productCount += gtins.length - importedGtins.length
       for (const { candidates } of mergedProducts.values()) offerCount -= candidates.size
       const { feedId, importId } = run
-      for (const rowProduct of batch) await mergeProduct(mergedProducts, rowProduct, { shops, feedId })
+      for (const rowProduct of batch) await mergeProduct(mergedProducts, rowProduct, { shops, run })
       const rejects = await limitProducts(database, mergedProducts, feedId)
       const productRows: ProductRow[] = []
       const offerRows: OfferRow[] = []
       // Write in key order, so that neighbouring pages of the table are written together.
       const sorted = [...mergedProducts].toSorted(([one], [other]) => compareTexts(one, other))
       for (const [gtin, { candidates, digest, shopKeys }] of sorted) {
-        const { title, brand, images } = mergeCandidates([...candidates.values()])
+        const { title, brand, images: urls } = mergeCandidates([...candidates.values()])
+        const images = JSON.stringify(urls)
         const source = digest === undefined ? null : [digest, candidates.size, ...shopKeys].join(' ')
-        productRows.push([gtin, feedId, title, brand, JSON.stringify(images), source])
+        productRows.push({ gtin, feed_id: feedId, title, brand, images, source, import_id: importId })
         for (const { row } of candidates.values()) if (row !== undefined) offerRows.push(row)
         offerCount += candidates.size
       }
-      await upsertRows(database, PRODUCTS_TABLE, importId, productRows)
-      await upsertRows(database, OFFERS_TABLE, importId, offerRows)
+      await upsertProducts(database, productRows)
+      await upsertOffers(database, offerRows)
       return rejects
     },
     /** Count the products and offers of the file, and the feed's offers that it no longer has. */
@@ -104,7 +102,7 @@ export async function createFeedWriter(database: Catalog, target: ImportTarget, 
     /** Remove what `countOffers` found. */
     async finish({ stale }: OfferCounts): Promise<ShopReport & Readonly<{ removedOffers: number }>> {
       await removeStaleOffers(database, run)
-      await database.deleteFrom('unchanged_products').execute()
+      await forgetUnchanged(database)
       return { removedOffers: stale.total, ...shops.report() }
     },
   }
@@ -167,7 +165,7 @@ type MergedProduct = {
 async function mergeProduct(
   mergedProducts: Map<string, MergedProduct>,
   { row, product, digest }: RowProduct,
-  { shops, feedId }: Readonly<{ shops: ShopRegistry; feedId: number }>,
+  { shops, run }: Readonly<{ shops: ShopRegistry; run: ImportRun }>,
 ): Promise<void> {
   const { gtin, offers } = product
   const earlier = mergedProducts.get(gtin)
@@ -177,7 +175,7 @@ async function mergeProduct(
     const shopOrPromise = shops.get(offer)
     // Known shops are returned synchronously; `await` for each offer would be slow.
     const shop = shopOrPromise instanceof Promise ? await shopOrPromise : shopOrPromise
-    const offerRow = toOfferRow({ gtin, feedId }, offer, shop)
+    const offerRow = toOfferRow({ gtin, run }, offer, shop)
     const template = offer.link === 'page' ? shop.linkTemplate : null
     const key = toOfferRowKey(offerRow)
     const storedKey = candidates.get(key)?.storedKey
@@ -233,33 +231,35 @@ function createMergedProduct(): MergedProduct {
 }
 
 function toOfferRow(
-  { gtin, feedId }: Readonly<{ gtin: string; feedId: number }>,
+  { gtin, run }: Readonly<{ gtin: string; run: ImportRun }>,
   offer: FeedOffer,
   { networkId, merchantId, networkChannelId }: Shop,
 ): OfferRow {
   const { price, oldPrice, currency, availability, url, salePeriod, checkedAtMs } = offer
   const variant = Number.parseInt(hash('sha1', url).slice(0, VARIANT_DIGITS), 16)
-  return [
+  return {
     gtin,
-    feedId,
-    networkId,
-    merchantId,
+    feed_id: run.feedId,
+    network_id: networkId,
+    merchant_id: merchantId,
+    network_channel_id: networkChannelId,
+    is_page: toIsPage(offer),
     currency,
     variant,
-    networkChannelId,
-    toIsPage(offer),
     price,
-    oldPrice,
+    old_price: oldPrice,
     availability,
     url,
-    salePeriod?.startsMs ?? null,
-    salePeriod?.endsMs ?? null,
-    checkedAtMs,
-  ]
+    sale_starts_ms: salePeriod?.startsMs ?? null,
+    sale_ends_ms: salePeriod?.endsMs ?? null,
+    checked_ms: checkedAtMs,
+    import_id: run.importId,
+  }
 }
 
-function toOfferRowKey([, , network, shop, currency, variant]: readonly (string | number | null)[]): string {
-  return `${network} ${shop} ${currency} ${variant}`
+/** Return what tells apart the offers of one product and feed. */
+function toOfferRowKey(row: Pick<OfferRow, 'network_id' | 'merchant_id' | 'currency' | 'variant'>): string {
+  return `${row.network_id} ${row.merchant_id} ${row.currency} ${row.variant}`
 }
 
 /** Choose among the rows of a product as a box does. */
@@ -278,25 +278,23 @@ function mergeCandidates(candidates: readonly Candidate[]): ProductDetails {
   )
 }
 
+type StoredOffer = OfferRow &
+  Pick<ProductRow, 'title' | 'brand' | 'images'> &
+  Readonly<{ oldPrice: string | null; merchant: string; network: string; link_template: string | null }>
+
 async function fetchMergedProducts(
   database: Catalog,
   { feedId, importId }: ImportRun,
   gtins: readonly string[],
 ): Promise<Map<string, MergedProduct>> {
-  const rows = await database
-    .selectFrom('offers as o')
-    .innerJoin('products as p', (join) =>
-      join.onRef('p.gtin', '=', 'o.gtin').onRef('p.feed_id', '=', 'o.feed_id'),
-    )
-    .innerJoin('merchants as m', 'm.id', 'o.merchant_id')
-    .innerJoin('networks as n', 'n.id', 'o.network_id')
-    .selectAll('o')
-    .select(['o.old_price as oldPrice', 'm.name as merchant', 'n.name as network', 'n.link_template'])
-    .select(['p.title', 'p.brand', 'p.images'])
-    .where('o.gtin', 'in', gtins)
-    .where('o.feed_id', '=', feedId)
-    .where('o.import_id', '=', importId)
-    .execute()
+  const { rows } = await sql<StoredOffer>`
+    select o.*, o.old_price as "oldPrice", m.name as merchant, n.name as network, n.link_template,
+      p.title, p.brand, p.images
+    from offers o join products p on p.gtin = o.gtin and p.feed_id = o.feed_id
+      join merchants m on m.id = o.merchant_id join networks n on n.id = o.network_id
+    where ${inList(database, 'o.gtin', gtins)} and o.feed_id = ${feedId} and o.import_id = ${importId}`.execute(
+    database,
+  )
   const mergedProducts = new Map<string, MergedProduct>()
   for (const row of rows) {
     const { gtin, title, brand } = row
@@ -304,10 +302,9 @@ async function fetchMergedProducts(
     mergedProducts.set(gtin, product)
     const template = row.is_page === 1 ? row.link_template : null
     const details = { title, brand, images: JSON.parse(row.images) as string[] }
-    const key = [gtin, feedId, row.network_id, row.merchant_id, row.currency, row.variant]
     const { network_id: networkId, merchant_id: merchantId, currency, variant } = row
     const storedKey = { networkId, merchantId, currency, variant }
-    product.candidates.set(toOfferRowKey(key), { offer: row, template, details, storedKey })
+    product.candidates.set(toOfferRowKey(row), { offer: row, template, details, storedKey })
     product.bytes += computeOfferBytes(row, row.url)
   }
   return mergedProducts

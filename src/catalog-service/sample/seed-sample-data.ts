@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
-import { OFFERS_TABLE, PRODUCTS_TABLE, upsertRows } from '../import/import-statements.ts'
+import { insertRows } from '../../database/dialect.ts'
+import { upsertOffers, upsertProducts } from '../import/import-statements.ts'
 import type { CatalogStore } from '../store/catalog-store.ts'
 import { insertChannel } from '../store/channels.ts'
 import { insertMerchant } from '../store/merchants.ts'
@@ -50,23 +51,38 @@ async function writeSampleData(database: Catalog, base: string, nowMs: number): 
         merchant_id,
         revoked_at_ms: null,
       }))
-      await database.insertInto('approvals').values(rows).execute()
+      await insertRows(database, 'approvals', rows)
     }
   }
   const productRows = products.map(({ gtin, title, brand, picture }) => {
-    const images = picture === undefined ? [] : [toPictureUrl(base, picture)]
-    return [gtin, SAMPLE_FEED_ID, title, brand, JSON.stringify(images), null] as const
+    const images = JSON.stringify(picture === undefined ? [] : [toPictureUrl(base, picture)])
+    return { gtin, feed_id: SAMPLE_FEED_ID, title, brand, images, source: null, import_id: null }
   })
-  await upsertRows(database, PRODUCTS_TABLE, null, productRows)
+  await upsertProducts(database, productRows)
   const offerRows = products.flatMap(({ gtin, offers }) =>
     offers.map((offer) => {
       const { network, shop, currency, price, oldPrice = null, availability = 'in_stock' } = offer
-      const ids = [SAMPLE_FEED_ID, networkIds.get(network) ?? 0, merchantIds.get(shop) ?? 0] as const
-      const link = [availability, toPageUrl(gtin, offer)] as const
-      return [gtin, ...ids, currency, 0, 0, 1, price, oldPrice, ...link, null, null, null] as const
+      return {
+        gtin,
+        feed_id: SAMPLE_FEED_ID,
+        network_id: networkIds.get(network) ?? 0,
+        merchant_id: merchantIds.get(shop) ?? 0,
+        network_channel_id: 0,
+        is_page: 1,
+        currency,
+        variant: 0,
+        price,
+        old_price: oldPrice,
+        availability,
+        url: toPageUrl(gtin, offer),
+        sale_starts_ms: null,
+        sale_ends_ms: null,
+        checked_ms: null,
+        import_id: null,
+      }
     }),
   )
-  await upsertRows(database, OFFERS_TABLE, null, offerRows)
+  await upsertOffers(database, offerRows)
   await sql`
     insert into feed_shops (feed_id, network_id, merchant_id, network_channel_id, is_page)
     select distinct feed_id, network_id, merchant_id, network_channel_id, is_page from offers`.execute(

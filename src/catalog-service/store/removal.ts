@@ -1,5 +1,4 @@
 import { type RawBuilder, sql } from 'kysely'
-import { isPostgres } from '../../database/is-postgres.ts'
 import type { Catalog } from './schema.ts'
 
 // Ids of removed networks, merchants and network channels are reused: no offers may remain under them.
@@ -8,13 +7,13 @@ type RemovedCounts = Readonly<{ offers: number; products: number }>
 
 export async function removeNetwork(database: Catalog, id: number): Promise<RemovedCounts> {
   const removed = await removeShops(database, sql`s.network_id = ${id}`)
-  await database.deleteFrom('networks').where('id', '=', id).execute()
+  await sql`delete from networks where id = ${id}`.execute(database)
   return removed
 }
 
 export async function removeMerchant(database: Catalog, id: number): Promise<RemovedCounts> {
   const removed = await removeShops(database, sql`s.merchant_id = ${id}`)
-  await database.deleteFrom('merchants').where('id', '=', id).execute()
+  await sql`delete from merchants where id = ${id}`.execute(database)
   return removed
 }
 
@@ -24,7 +23,7 @@ export async function removeOrganization(database: Catalog, id: string): Promise
     database,
     sql`s.feed_id in (select f.id from feeds f where f.organization_id = ${id})`,
   )
-  await database.deleteFrom('organizations').where('id', '=', id).execute()
+  await sql`delete from organizations where id = ${id}`.execute(database)
   return removed
 }
 
@@ -67,16 +66,16 @@ export async function removeTouchedProducts(database: Catalog): Promise<number> 
   const { rows } = await sql<{ count: number }>`
     select count(*) as count from touched_gtins t
     where not exists (select 1 from products p where p.gtin = t.gtin)`.execute(database)
-  await database.deleteFrom('touched_gtins').execute()
+  await sql`delete from touched_gtins`.execute(database)
   return rows[0]?.count ?? 0
 }
 
 /** Remove shops with their offers. Record the GTINs first: a search for products without offers would read the whole catalog. */
 async function removeShops(database: Catalog, shops: RawBuilder<unknown>): Promise<RemovedCounts> {
-  const join = isPostgres(database) ? sql`join` : sql`cross join`
+  // `cross join` fixes SQLite's join order.
   await recordTouchedGtins(
     database,
-    sql`select distinct o.gtin from feed_shops s ${join} offers o on ${IS_OFFER_OF_SHOP} where ${shops}`,
+    sql`select distinct o.gtin from feed_shops s cross join offers o where ${IS_OFFER_OF_SHOP} and ${shops}`,
   )
   const offers = await sql`
     delete from offers where gtin in (select gtin from touched_gtins) and exists (

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { type Kysely, sql } from 'kysely'
-import { isPostgres } from '../../database/is-postgres.ts'
+import { isPostgres } from '../../database/dialect.ts'
 import type { Migrations } from '../../database/migrate.ts'
 import { ID, TEXT, runStatements } from '../../database/postgres-statements.ts'
 

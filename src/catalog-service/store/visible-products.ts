@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { WireOffer } from '../../catalog/contract.ts'
+import { getJsonFunctions, inList } from '../../database/dialect.ts'
 import { MAX_PUBLISHED_BYTES, computeOfferBytes, limitOffers } from '../../offers/offer-limits.ts'
-import { isPostgres } from '../../database/is-postgres.ts'
 import type { RankableOffer } from '../../offers/ranking.ts'
 import type { ChannelQuery, PageQuery, ProductPage, VisibleProduct } from './catalog-store.ts'
 import { createAffiliateLink } from './networks.ts'
@@ -19,20 +19,6 @@ const MAX_OFFER_BYTES: number = 32 * 1024
 const LIMIT_GROWTH_FACTOR = 4
 
 type Sql = RawBuilder<unknown>
-
-function getSqlDialect(database: Catalog) {
-  const isPostgresDialect = isPostgres(database)
-  return {
-    jsonGroupArray: isPostgresDialect ? sql`json_agg` : sql`json_group_array`,
-    jsonObject: isPostgresDialect ? sql`json_build_object` : sql`json_object`,
-    /** Pass any number of values as one parameter. */
-    toList(values: readonly string[] | readonly number[]): Sql {
-      if (!isPostgresDialect) return sql`(select value from json_each(${JSON.stringify(values)}))`
-      const type = typeof values[0] === 'number' ? sql`bigint` : sql`text`
-      return sql`(select unnest(${values}::${type}[]))`
-    },
-  }
-}
 
 /** Return a JSON value: the PostgreSQL client has already parsed it, SQLite returns text. */
 function readJson(value: unknown): unknown {
@@ -100,12 +86,13 @@ function createVisibilityCondition(channel: ChannelQuery): Sql {
 
 /** The visibility rule (contract, sections 1 and 4.2). `cross join` fixes SQLite's join order; it would read all approvals. */
 function selectProducts(database: Catalog, channel: ChannelQuery, gtins: Sql): Sql {
-  const { jsonGroupArray, jsonObject } = getSqlDialect(database)
+  const json = getJsonFunctions(database)
+  const [groupArray, object] = [sql.raw(json.groupArray), sql.raw(json.object)]
   return sql`select g.gtin, (
-    select ${jsonGroupArray}(${jsonObject}('feedId', p.feed_id, 'title', p.title, 'brand', p.brand, 'images', p.images))
+    select ${groupArray}(${object}('feedId', p.feed_id, 'title', p.title, 'brand', p.brand, 'images', p.images))
     from products p where p.gtin = g.gtin
   ) as details, (
-    select ${jsonGroupArray}(${jsonObject}(${OFFER_JSON_FIELDS})
+    select ${groupArray}(${object}(${OFFER_JSON_FIELDS})
       order by o.network_id, o.merchant_id, o.currency, o.variant, o.feed_id)
     from offers o cross join network_channels nc cross join approvals a cross join networks n cross join merchants m
       left join feeds f on f.id = o.feed_id
@@ -197,7 +184,6 @@ async function readByShop(
     read(gtins: Sql): Promise<readonly ProductRow[]>
   }>,
 ): Promise<void> {
-  const { toList } = getSqlDialect(database)
   let { afterGtin } = query
   while (!page.hasMore()) {
     const limit = page.countMissing()
@@ -205,7 +191,9 @@ async function readByShop(
     if (gtins.length === 0) return
     for (let start = 0; start < gtins.length && !page.hasMore();) {
       const end = start + page.countNextRead()
-      await read(sql`select distinct gtin from products where gtin in ${toList(gtins.slice(start, end))}`)
+      await read(
+        sql`select distinct gtin from products where ${inList(database, 'gtin', gtins.slice(start, end))}`,
+      )
       start = end
     }
     if (gtins.length < limit) return
@@ -265,18 +253,17 @@ async function findCandidateGtins(
 
 /** Return the next GTINs of each shop of a feed; `distinct`, because a shop may have several offers of a product. */
 async function fetchNextGtins(database: Catalog, query: NextGtinsQuery) {
-  const { jsonGroupArray, toList } = getSqlDialect(database)
   const { merchantIds, afterGtin, limit } = query
+  const groupArray = sql.raw(getJsonFunctions(database).groupArray)
+  const isChosen = merchantIds === null ? sql`` : sql`and ${inList(database, 's.merchant_id', merchantIds)}`
   const { rows } = await sql<{ merchantId: number; gtins: unknown }>`
     select s.merchant_id as "merchantId", (
-      select ${jsonGroupArray}(g.gtin order by g.gtin) from (
+      select ${groupArray}(g.gtin order by g.gtin) from (
         select distinct o.gtin from offers o
         where o.feed_id = s.feed_id and o.merchant_id = s.merchant_id and o.network_id = s.network_id
           and o.gtin > ${afterGtin}
         order by o.gtin limit ${limit}) g) as gtins
-    ${fromMerchantNetworks(query)} ${merchantIds === null ? sql`` : sql`and s.merchant_id in ${toList(merchantIds)}`}`.execute(
-    database,
-  )
+    ${fromMerchantNetworks(query)} ${isChosen}`.execute(database)
   return rows.map(({ merchantId, gtins }) => ({ merchantId, gtins: (readJson(gtins) ?? []) as string[] }))
 }
 
