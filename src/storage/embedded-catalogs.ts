@@ -1,5 +1,7 @@
 import { existsSync } from 'node:fs'
+import { sql } from 'kysely'
 import type { DatabaseAddress } from '../config/database-address.ts'
+import { inList } from '../database/dialect.ts'
 import { StoreError, VitrineError } from '../errors.ts'
 import { openCopyDatabase } from './copy-database.ts'
 
@@ -22,16 +24,11 @@ export async function findEmbeddedCatalog(
   if (address.kind === 'sqlite' && !existsSync(address.path)) return undefined
   const { reader, close } = await openCopyDatabase(address, { access: 'check' })
   try {
-    const row = await reader
-      .selectFrom('channels')
-      .innerJoin('channel_lists', 'channel_lists.catalog', 'channels.catalog')
-      .select('channels.catalog')
-      .where('channels.catalog', 'like', `${EMBEDDED_PREFIX}%`)
-      .where('channels.channel_id', 'not in', ignoredChannelIds)
-      .orderBy('channel_lists.as_of_ms', 'desc')
-      .limit(1)
-      .executeTakeFirst()
-    return row?.catalog.slice(EMBEDDED_PREFIX.length)
+    const { rows } = await sql<{ catalog: string }>`
+      select c.catalog from channels c join channel_lists l on l.catalog = c.catalog
+      where c.catalog like ${`${EMBEDDED_PREFIX}%`} and not ${inList(reader, 'c.channel_id', ignoredChannelIds)}
+      order by l.as_of_ms desc limit 1`.execute(reader)
+    return rows[0]?.catalog.slice(EMBEDDED_PREFIX.length)
   } catch (error) {
     if (error instanceof VitrineError) throw error
     throw new StoreError('the stored copy cannot be read', { cause: error })

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { SECOND_MS } from '../clock.ts'
-import { isPostgres } from '../database/is-postgres.ts'
+import { isPostgres } from '../database/dialect.ts'
 import { UnavailableError } from '../errors.ts'
 import { createSerialQueue } from '../lib/concurrency.ts'
 import { type SerializedError, type Thread, deserializeError, openThread } from '../lib/thread.ts'

@@ -9,7 +9,7 @@ import { findMerchant, insertMerchant, setMerchantReference } from '../store/mer
 import { isSampleOnly, removeSampleData } from '../store/meta.ts'
 import { findNetwork, insertNetwork, insertNetworkChannel } from '../store/networks.ts'
 import { getOrCreateOrganizationId } from '../store/organizations.ts'
-import type { Catalog } from '../store/schema.ts'
+import type { Catalog, CatalogTables } from '../store/schema.ts'
 import type { FeedOffer } from './feed-row.ts'
 import type { ImportRun } from './import-statements.ts'
 
@@ -32,11 +32,8 @@ export async function prepareTarget(
   const replacedSample = await isSampleOnly(database)
   if (replacedSample) await removeSampleData(database)
   const organizationId = await getOrCreateOrganizationId(database, options.nowMs)
-  const channels = await database
-    .selectFrom('channels')
-    .select(['id', 'organization_id'])
-    .orderBy('id')
-    .execute()
+  const { rows: channels } = await sql<Pick<CatalogTables['channels'], 'id' | 'organization_id'>>`
+    select id, organization_id from channels order by id`.execute(database)
   const isOnlyChannel = channelId === undefined && channels.length === 1
   const existing = isOnlyChannel ? channels[0] : channels.find(({ id }) => id === channelId)
   if (existing !== undefined)

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { WireChannel } from '../../catalog/contract.ts'
+import { updateRow } from '../../database/statements.ts'
 import type { ChannelQuery } from './catalog-store.ts'
 import type { Catalog } from './schema.ts'
 
@@ -32,8 +33,9 @@ export async function insertChannel(
   channel: WireChannel & Readonly<{ organizationId: string; createdAtMs: number }>,
 ): Promise<void> {
   const { id, name, kind, url, organizationId, createdAtMs } = channel
-  const row = { id, name, kind, url, organization_id: organizationId, created_at_ms: createdAtMs }
-  await database.insertInto('channels').values(row).execute()
+  await sql`
+    insert into channels (id, name, kind, url, organization_id, created_at_ms)
+    values (${id}, ${name}, ${kind}, ${url}, ${organizationId}, ${createdAtMs})`.execute(database)
 }
 
 export async function updateChannel(
@@ -41,10 +43,10 @@ export async function updateChannel(
   id: string,
   change: Partial<Omit<WireChannel, 'id'>>,
 ): Promise<void> {
-  await database.updateTable('channels').set(change).where('id', '=', id).execute()
+  await updateRow(database, 'channels', id, change)
 }
 
 /** Remove a channel. Its network channels and their approvals stay, unassigned. */
 export async function removeChannel(database: Catalog, id: string): Promise<void> {
-  await database.deleteFrom('channels').where('id', '=', id).execute()
+  await sql`delete from channels where id = ${id}`.execute(database)
 }

@@ -1,5 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 import { type Clock, DAY_MS, MINUTE_MS, SECOND_MS } from '../../clock.ts'
+import { inList } from '../../database/dialect.ts'
 import { hasOwnerExited } from '../../database/lease-owner.ts'
 import { toLeaseTime } from '../../database/lease-time.ts'
 import {
@@ -164,9 +165,9 @@ export async function removeFeedAttempts(
   { usage }: Pick<CatalogStore, 'usage'>,
   feedIds: readonly number[],
 ): Promise<void> {
-  if (feedIds.length === 0) return
-  const deletion = sql`delete from feed_attempts where feed_id in (${sql.join(feedIds)})`
-  await usage.write(({ writer }) => deletion.execute(writer))
+  await usage.write(({ writer }) =>
+    sql`delete from feed_attempts where ${inList(writer, 'feed_id', feedIds)}`.execute(writer),
+  )
 }
 
 /** Compute when a feed runs next, Unix milliseconds; `null` without a schedule. */

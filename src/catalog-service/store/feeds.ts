@@ -1,4 +1,5 @@
 import { type Selectable, sql } from 'kysely'
+import { insertRowForId, updateRow } from '../../database/statements.ts'
 import { recordTouchedGtins, removeTouchedProducts } from './removal.ts'
 import type { Catalog, CatalogTables } from './schema.ts'
 
@@ -53,21 +54,23 @@ export type Feed = FeedSettings &
   Readonly<{ id: number; name: string; organizationId: string; createdAtMs: number }>
 
 export async function fetchFeeds(database: Catalog): Promise<readonly Feed[]> {
-  const rows = await database.selectFrom('feeds').selectAll().orderBy('name').execute()
+  const { rows } = await sql<FeedRow>`select * from feeds order by name`.execute(database)
   return rows.map(toFeed)
 }
 
 export async function findFeed(database: Catalog, name: string): Promise<Feed | undefined> {
-  const row = await database.selectFrom('feeds').selectAll().where('name', '=', name).executeTakeFirst()
-  return row && toFeed(row)
+  const { rows } = await sql<FeedRow>`select * from feeds where name = ${name}`.execute(database)
+  return rows[0] && toFeed(rows[0])
 }
 
 export async function findFeedById(database: Catalog, id: number): Promise<Feed | undefined> {
-  const row = await database.selectFrom('feeds').selectAll().where('id', '=', id).executeTakeFirst()
-  return row && toFeed(row)
+  const { rows } = await sql<FeedRow>`select * from feeds where id = ${id}`.execute(database)
+  return rows[0] && toFeed(rows[0])
 }
 
-function toFeed(row: Selectable<CatalogTables['feeds']>): Feed {
+type FeedRow = Selectable<CatalogTables['feeds']>
+
+function toFeed(row: FeedRow): Feed {
   return {
     id: row.id,
     name: row.name,
@@ -124,19 +127,14 @@ function toSettingsRow(settings: FeedChange) {
 export type NewFeed = FeedSettings & Readonly<{ name: string; organizationId: string; createdAtMs: number }>
 
 export async function insertFeed(database: Catalog, feed: NewFeed): Promise<number> {
-  const insert = database.insertInto('feeds').values({
-    ...toSettingsRow(feed),
-    name: feed.name,
-    organization_id: feed.organizationId,
-    max_removed_percent: feed.maxRemovedPercent,
-    created_at_ms: feed.createdAtMs,
-  } as never)
-  return (await insert.returning('id').executeTakeFirstOrThrow()).id
+  const { name, organizationId, createdAtMs } = feed
+  const row = { ...toSettingsRow(feed), name, organization_id: organizationId, created_at_ms: createdAtMs }
+  return insertRowForId(database, 'feeds', row)
 }
 
 /** Change the given settings; `undefined` keeps one. */
 export async function updateFeed(database: Catalog, id: number, settings: FeedChange): Promise<void> {
-  await database.updateTable('feeds').set(toSettingsRow(settings)).where('id', '=', id).execute()
+  await updateRow(database, 'feeds', id, toSettingsRow(settings))
 }
 
 export async function saveFeedResult(
@@ -144,34 +142,30 @@ export async function saveFeedResult(
   id: number,
   result: Partial<FeedResult>,
 ): Promise<void> {
-  await database
-    .updateTable('feeds')
-    .set({
-      fetched_at_ms: result.fetchedAtMs,
-      etag: result.etag,
-      last_modified: result.lastModified,
-      content_digest: result.contentDigest,
-      settings_digest: result.settingsDigest,
-      is_line_ended: result.isLineEnded === undefined ? undefined : Number(result.isLineEnded),
-      row_count: result.rowCount,
-      product_count: result.productCount,
-      offer_count: result.offerCount,
-      rejected_count: result.rejectedCount,
-      removed_count: result.removedCount,
-      rejected_row_count: result.rejectedRowCount,
-      top_reasons: result.topReasons === undefined ? undefined : JSON.stringify(result.topReasons),
-      rejects_path: result.rejectsPath,
-    })
-    .where('id', '=', id)
-    .execute()
+  await updateRow(database, 'feeds', id, {
+    fetched_at_ms: result.fetchedAtMs,
+    etag: result.etag,
+    last_modified: result.lastModified,
+    content_digest: result.contentDigest,
+    settings_digest: result.settingsDigest,
+    is_line_ended: result.isLineEnded === undefined ? undefined : Number(result.isLineEnded),
+    row_count: result.rowCount,
+    product_count: result.productCount,
+    offer_count: result.offerCount,
+    rejected_count: result.rejectedCount,
+    removed_count: result.removedCount,
+    rejected_row_count: result.rejectedRowCount,
+    top_reasons: result.topReasons === undefined ? undefined : JSON.stringify(result.topReasons),
+    rejects_path: result.rejectsPath,
+  })
 }
 
 /** Remove a feed with its offers, and the products that no feed has any more. Return the number of removed offers. */
 export async function removeFeed(database: Catalog, id: number): Promise<number> {
   await recordTouchedGtins(database, sql`select distinct gtin from offers where feed_id = ${id}`)
-  const offers = await database.deleteFrom('offers').where('feed_id', '=', id).executeTakeFirst()
+  const offers = await sql`delete from offers where feed_id = ${id}`.execute(database)
   await removeTouchedProducts(database)
-  await database.deleteFrom('feed_shops').where('feed_id', '=', id).execute()
-  await database.deleteFrom('feeds').where('id', '=', id).execute()
-  return Number(offers.numDeletedRows)
+  await sql`delete from feed_shops where feed_id = ${id}`.execute(database)
+  await sql`delete from feeds where id = ${id}`.execute(database)
+  return Number(offers.numAffectedRows ?? 0)
 }

@@ -43,27 +43,19 @@ export async function insertApiKey(
 ): Promise<NewApiKey> {
   const id = randomUUID()
   const key = `vk_${randomBytes(KEY_BYTES).toString('base64url')}`
-  const row = {
-    id,
-    organization_id: organizationId,
-    name,
-    prefix: key.slice(0, KEY_PREFIX_CHARACTERS),
-    hash: hashApiKey(key),
-    created_at_ms: nowMs,
-    revoked_at_ms: null,
-  }
-  await database.insertInto('api_keys').values(row).execute()
+  const prefix = key.slice(0, KEY_PREFIX_CHARACTERS)
+  await sql`
+    insert into api_keys (id, organization_id, name, prefix, hash, created_at_ms)
+    values (${id}, ${organizationId}, ${name}, ${prefix}, ${hashApiKey(key)}, ${nowMs})`.execute(database)
   return { id, key }
 }
 
 export async function fetchApiKeys(database: Catalog): Promise<readonly ApiKey[]> {
-  return database
-    .selectFrom('api_keys')
-    .select(['id', 'organization_id as organizationId', 'name', 'prefix'])
-    .select(['created_at_ms as createdAtMs', 'revoked_at_ms as revokedAtMs'])
-    .orderBy('created_at_ms')
-    .orderBy('id')
-    .execute()
+  const { rows } = await sql<ApiKey>`
+    select id, organization_id as "organizationId", name, prefix, created_at_ms as "createdAtMs",
+      revoked_at_ms as "revokedAtMs"
+    from api_keys order by created_at_ms, id`.execute(database)
+  return rows
 }
 
 export async function revokeApiKey(store: CatalogStore, id: string): Promise<boolean> {
@@ -75,5 +67,5 @@ export async function revokeApiKey(store: CatalogStore, id: string): Promise<boo
 
 /** Delete a key. Only for revoked keys: the list should show every key that is valid. */
 export async function removeApiKey(database: Catalog, id: string): Promise<void> {
-  await database.deleteFrom('api_keys').where('id', '=', id).execute()
+  await sql`delete from api_keys where id = ${id}`.execute(database)
 }

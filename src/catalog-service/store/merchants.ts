@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
+import { insertRowForId, isEqual } from '../../database/statements.ts'
 import type { Catalog } from './schema.ts'
 
 export type Merchant = Readonly<{ id: number; name: string }>
@@ -46,7 +47,8 @@ function createInNetworkCondition(network: RawBuilder<unknown>): RawBuilder<unkn
 }
 
 export async function findMerchant(database: Catalog, name: string): Promise<Merchant | undefined> {
-  return database.selectFrom('merchants').selectAll().where('name', '=', name).executeTakeFirst()
+  const { rows } = await sql<Merchant>`select id, name from merchants where name = ${name}`.execute(database)
+  return rows[0]
 }
 
 /** Find the first shop whose name equals `name` without regard to the case of A to Z. */
@@ -57,8 +59,7 @@ export async function findSimilarMerchant(database: Catalog, name: string): Prom
 }
 
 export async function insertMerchant(database: Catalog, name: string): Promise<number> {
-  const insert = database.insertInto('merchants').values({ name })
-  return (await insert.returning('id').executeTakeFirstOrThrow()).id
+  return insertRowForId(database, 'merchants', { name })
 }
 
 export type MerchantInNetwork = Readonly<{ networkId: number; merchantId: number }>
@@ -93,18 +94,15 @@ export async function fetchApprovals(
   database: Catalog,
   { channelId, networkId }: Readonly<{ channelId?: string; networkId?: number }>,
 ): Promise<readonly Approval[]> {
-  let query = database
-    .selectFrom('approvals as a')
-    .innerJoin('network_channels as nc', 'nc.id', 'a.network_channel_id')
-    .innerJoin('networks as n', 'n.id', 'nc.network_id')
-    .innerJoin('merchants as m', 'm.id', 'a.merchant_id')
-    .leftJoin('channels as c', 'c.id', 'nc.channel_id')
-    .select(['m.name as merchant', 'n.name as network', 'nc.id as networkChannelId'])
-    .select(['c.id as channelId', 'c.name as channel', 'a.revoked_at_ms as revokedAtMs'])
-    .orderBy(sql`c.created_at_ms is null, c.created_at_ms, c.id, n.name, nc.id, m.name`)
-  if (channelId !== undefined) query = query.where('nc.channel_id', '=', channelId)
-  if (networkId !== undefined) query = query.where('nc.network_id', '=', networkId)
-  return query.execute()
+  const { rows } = await sql<Approval>`
+    select m.name as merchant, n.name as network, nc.id as "networkChannelId", c.id as "channelId",
+      c.name as channel, a.revoked_at_ms as "revokedAtMs"
+    from approvals a join network_channels nc on nc.id = a.network_channel_id
+      join networks n on n.id = nc.network_id join merchants m on m.id = a.merchant_id
+      left join channels c on c.id = nc.channel_id
+    where ${isEqual('nc.channel_id', channelId)} and ${isEqual('nc.network_id', networkId)}
+    order by c.created_at_ms is null, c.created_at_ms, c.id, n.name, nc.id, m.name`.execute(database)
+  return rows
 }
 
 /** Whether a network channel may advertise a merchant. `unknown`: not decided; an import approves it. */

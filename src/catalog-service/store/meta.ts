@@ -24,16 +24,14 @@ export async function renewCatalogId(database: Catalog): Promise<string> {
 }
 
 export async function findMeta(database: Catalog, key: MetaKey): Promise<string | undefined> {
-  const row = await database.selectFrom('meta').select('value').where('key', '=', key).executeTakeFirst()
-  return row?.value
+  const { rows } = await sql<{ value: string }>`select value from meta where key = ${key}`.execute(database)
+  return rows[0]?.value
 }
 
 export async function setMeta(database: Catalog, key: MetaKey, value: string): Promise<void> {
-  await database
-    .insertInto('meta')
-    .values({ key, value })
-    .onConflict((conflict) => conflict.column('key').doUpdateSet({ value }))
-    .execute()
+  await sql`
+    insert into meta (key, value) values (${key}, ${value})
+    on conflict (key) do update set value = excluded.value`.execute(database)
 }
 
 /** Tables that sample data fills, children first. Organizations and keys are kept. */
@@ -68,6 +66,6 @@ export async function readCatalogContent(database: Catalog): Promise<CatalogCont
 }
 
 export async function removeSampleData(database: Catalog): Promise<void> {
-  for (const table of CONTENT_TABLES) await database.deleteFrom(table).execute()
-  await database.deleteFrom('meta').where('key', '=', 'sample_base').execute()
+  for (const table of CONTENT_TABLES) await sql`delete from ${sql.table(table)}`.execute(database)
+  await sql`delete from meta where key = 'sample_base'`.execute(database)
 }

@@ -1,3 +1,5 @@
+import { sql } from 'kysely'
+import { insertRowForId, isEqual, updateRow } from '../../database/statements.ts'
 import type { Catalog } from './schema.ts'
 
 /** An affiliate network. Without a template, its offers are shown only with tracking links from their feed. */
@@ -16,27 +18,22 @@ export type NetworkChannel = Readonly<{
 }>
 
 export async function fetchNetworks(database: Catalog): Promise<readonly Network[]> {
-  return database
-    .selectFrom('networks')
-    .select(['id', 'name', 'link_template as linkTemplate'])
-    .orderBy('name')
-    .execute()
+  const { rows } = await sql<Network>`
+    select id, name, link_template as "linkTemplate" from networks order by name`.execute(database)
+  return rows
 }
 
 export async function findNetwork(database: Catalog, name: string): Promise<Network | undefined> {
-  return database
-    .selectFrom('networks')
-    .select(['id', 'name', 'link_template as linkTemplate'])
-    .where('name', '=', name)
-    .executeTakeFirst()
+  const { rows } = await sql<Network>`
+    select id, name, link_template as "linkTemplate" from networks where name = ${name}`.execute(database)
+  return rows[0]
 }
 
 export async function insertNetwork(
   database: Catalog,
   { name, linkTemplate }: Omit<Network, 'id'>,
 ): Promise<number> {
-  const insert = database.insertInto('networks').values({ name, link_template: linkTemplate })
-  return (await insert.returning('id').executeTakeFirstOrThrow()).id
+  return insertRowForId(database, 'networks', { name, link_template: linkTemplate })
 }
 
 /** Change a network's given values. Each request builds its links, so a new template takes effect at once. */
@@ -45,31 +42,23 @@ export async function updateNetwork(
   id: number,
   { name, linkTemplate }: Partial<Omit<Network, 'id'>>,
 ): Promise<void> {
-  await database
-    .updateTable('networks')
-    .set({ name, link_template: linkTemplate })
-    .where('id', '=', id)
-    .execute()
+  await updateRow(database, 'networks', id, { name, link_template: linkTemplate })
 }
 
 export async function fetchNetworkChannels(
   database: Catalog,
   filter: Readonly<{ networkId?: number; organizationId?: string; channelId?: string }> = {},
 ): Promise<readonly NetworkChannel[]> {
-  let query = database
-    .selectFrom('network_channels as nc')
-    .innerJoin('networks as n', 'n.id', 'nc.network_id')
-    .innerJoin('organizations as o', 'o.id', 'nc.organization_id')
-    .leftJoin('channels as c', 'c.id', 'nc.channel_id')
-    .select(['nc.id', 'nc.network_id as networkId', 'n.name as network', 'nc.reference'])
-    .select(['nc.organization_id as organizationId', 'o.name as organization'])
-    .select(['nc.channel_id as channelId', 'c.name as channel'])
-    .orderBy('nc.id')
-  if (filter.networkId !== undefined) query = query.where('nc.network_id', '=', filter.networkId)
-  if (filter.organizationId !== undefined)
-    query = query.where('nc.organization_id', '=', filter.organizationId)
-  if (filter.channelId !== undefined) query = query.where('nc.channel_id', '=', filter.channelId)
-  return query.execute()
+  const { networkId, organizationId, channelId } = filter
+  const { rows } = await sql<NetworkChannel>`
+    select nc.id, nc.network_id as "networkId", n.name as network, nc.reference,
+      nc.organization_id as "organizationId", o.name as organization, nc.channel_id as "channelId", c.name as channel
+    from network_channels nc join networks n on n.id = nc.network_id
+      join organizations o on o.id = nc.organization_id left join channels c on c.id = nc.channel_id
+    where ${isEqual('nc.network_id', networkId)} and ${isEqual('nc.organization_id', organizationId)}
+      and ${isEqual('nc.channel_id', channelId)}
+    order by nc.id`.execute(database)
+  return rows
 }
 
 /** An import does not know the reference. Until it is set, templates that need it create no links. */
@@ -88,17 +77,16 @@ export async function insertNetworkChannel(
 ): Promise<number> {
   const { organizationId, networkId, reference, channelId: channel_id = null } = networkChannel
   const row = { organization_id: organizationId, network_id: networkId, reference, channel_id }
-  const insert = database.insertInto('network_channels').values(row)
-  return (await insert.returning('id').executeTakeFirstOrThrow()).id
+  return insertRowForId(database, 'network_channels', row)
 }
 
 export async function setPublisherReference(database: Catalog, id: number, reference: string): Promise<void> {
-  await database.updateTable('network_channels').set({ reference }).where('id', '=', id).execute()
+  await updateRow(database, 'network_channels', id, { reference })
 }
 
 /** Assign a channel; `null` unassigns. It may have one network channel per network: unassign the previous one first. */
 export async function assignChannel(database: Catalog, id: number, channelId: string | null): Promise<void> {
-  await database.updateTable('network_channels').set({ channel_id: channelId }).where('id', '=', id).execute()
+  await updateRow(database, 'network_channels', id, { channel_id: channelId })
 }
 
 /**

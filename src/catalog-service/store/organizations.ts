@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
+import { updateRow } from '../../database/statements.ts'
 import type { Organization } from './catalog-store.ts'
 import type { Catalog } from './schema.ts'
 
@@ -21,12 +22,10 @@ export async function getOrCreateOrganizationId(database: Catalog, nowMs: number
 
 /** Return every organization, oldest first. An embedded service uses the first. */
 export async function fetchOrganizations(database: Catalog): Promise<readonly NamedOrganization[]> {
-  return database
-    .selectFrom('organizations')
-    .select(['id', 'name', 'daily_limit as dailyLimit', 'created_at_ms as createdAtMs'])
-    .orderBy('created_at_ms')
-    .orderBy('id')
-    .execute()
+  const { rows } = await sql<NamedOrganization>`
+    select id, name, daily_limit as "dailyLimit", created_at_ms as "createdAtMs" from organizations
+    order by created_at_ms, id`.execute(database)
+  return rows
 }
 
 export async function insertOrganization(
@@ -34,8 +33,9 @@ export async function insertOrganization(
   { name, dailyLimit, createdAtMs }: Omit<NamedOrganization, 'id'>,
 ): Promise<string> {
   const id = randomUUID()
-  const row = { id, name, daily_limit: dailyLimit, created_at_ms: createdAtMs }
-  await database.insertInto('organizations').values(row).execute()
+  await sql`
+    insert into organizations (id, name, daily_limit, created_at_ms)
+    values (${id}, ${name}, ${dailyLimit}, ${createdAtMs})`.execute(database)
   return id
 }
 
@@ -45,8 +45,7 @@ export async function updateOrganization(
   id: string,
   { name, dailyLimit }: Readonly<{ name?: string; dailyLimit?: number | null }>,
 ): Promise<void> {
-  const change = { name, daily_limit: dailyLimit }
-  await database.updateTable('organizations').set(change).where('id', '=', id).execute()
+  await updateRow(database, 'organizations', id, { name, daily_limit: dailyLimit })
 }
 
 export async function countOrganizationRecords(database: Catalog, organizationId: string) {

@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import { LRUCache } from 'lru-cache'
 import { type Clock, MINUTE_MS, isWithin } from '../../clock.ts'
 import type { Connection } from '../../database/connection.ts'
+import { inList } from '../../database/dialect.ts'
 import { createBatcher } from '../../lib/concurrency.ts'
 import type { CatalogStore, Organization } from './catalog-store.ts'
 import type { UsageTables } from './schema.ts'
@@ -113,7 +114,7 @@ export async function removeOrganizationUsage(
 }
 
 export async function removeKeyUses({ usage }: CatalogStore, keyIds: readonly string[]): Promise<void> {
-  if (keyIds.length === 0) return
-  const deletion = sql`delete from key_uses where key_id in (${sql.join(keyIds)})`
-  await usage.write(({ writer }) => deletion.execute(writer))
+  await usage.write(({ writer }) =>
+    sql`delete from key_uses where ${inList(writer, 'key_id', keyIds)}`.execute(writer),
+  )
 }
