@@ -54,13 +54,15 @@ const SELF_CONTAINED_FOLDERS: Readonly<Record<string, readonly string[]>> = {
 const CONTRACT: ReadonlySet<string> = new Set(['catalog/contract.ts', 'catalog/feed-report.ts'])
 
 const imports = listFiles().flatMap((file) =>
-  [...readFileSync(join(SOURCE_FOLDER, file), 'utf8').matchAll(/\bfrom '(\.[^']+)'/g)].map(
-    ([, path = '']) => ({
-      from: file,
-      to: normalize(join(dirname(file), path)),
-    }),
-  ),
+  [...readSource(file).matchAll(/\bfrom '(\.[^']+)'/g)].map(([, path = '']) => ({
+    from: file,
+    to: normalize(join(dirname(file), path)),
+  })),
 )
+
+function readSource(file: string): string {
+  return readFileSync(join(SOURCE_FOLDER, file), 'utf8')
+}
 
 function listFiles(): readonly string[] {
   return readdirSync(SOURCE_FOLDER, { recursive: true, encoding: 'utf8' }).filter((path) =>
@@ -91,6 +93,33 @@ test('imports, including type imports - lead to the same layer or a lower one', 
   expect(
     imports.filter(({ from, to }) => !isAllowed(from, to)).map(({ from, to }) => `${from} -> ${to}`),
   ).toEqual([])
+})
+
+/** Files outside `database/` that may ask for the engine, with the reason. */
+const ENGINE_BRANCHES: Readonly<Record<string, string>> = {
+  'storage/sql-search.ts': 'full-text search: FTS5, tsvector',
+  'storage/sqlite-search-index.ts': 'full-text search: FTS5',
+  'storage/tables.ts': 'the schema of each engine',
+  'catalog-service/store/tables.ts': 'the schema of each engine',
+  'storage/sqlite-deal-indexes.ts': 'indexes that SQLite builds after the first walk',
+  'storage/sql-deal-filters.ts': 'plans of grids: SQLite finds ended sales in their own index',
+  'storage/sql-deals.ts': 'plans of grids: PostgreSQL expects too many matches of a rare filter',
+  'storage/sql-event-detection.ts': 'SQLite skips the rows of a product in the index',
+  'storage/sql-quota.ts': 'lock of the quota: SQLite has only one writer',
+  'storage/sql-store.ts': 'connection',
+  'storage/long-reads.ts': 'connection',
+}
+
+test('questions for the engine - are in database/ and in the listed files only', () => {
+  const files = listFiles().filter((file) => !file.startsWith('database/'))
+  expect(files.filter((file) => readSource(file).includes('isPostgres(')).toSorted()).toEqual(
+    Object.keys(ENGINE_BRANCHES).toSorted(),
+  )
+})
+
+test('statements - are SQL text, not built by a query builder', () => {
+  const builder = /\.(?:selectFrom|insertInto|updateTable|deleteFrom)\(/
+  expect(listFiles().filter((file) => builder.test(readSource(file)))).toEqual([])
 })
 
 test('imports, including type imports - have no cycle', () => {

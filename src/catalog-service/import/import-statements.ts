@@ -26,12 +26,18 @@ export function upsertOffers(database: Catalog, rows: readonly OfferRow[]): Prom
   return insertRows(database, 'offers', rows.map(toStorable), OFFER_KEYS)
 }
 
-/** Remove what PostgreSQL cannot store: U+0000 and lone surrogates. */
+/** Remove what PostgreSQL cannot store: U+0000 and lone surrogates. Most rows have none, and are not copied. */
 function toStorable(row: OfferRow | ProductRow): Readonly<Record<string, unknown>> {
-  const storable: Record<string, unknown> = { ...row }
-  for (const [name, value] of Object.entries(row))
-    if (typeof value === 'string') storable[name] = value.replaceAll('\u0000', '').toWellFormed()
-  return storable
+  if (Object.values(row).every(isStorable)) return row
+  const entries = Object.entries(row).map(([name, value]) => [
+    name,
+    typeof value === 'string' ? value.replaceAll('\u0000', '').toWellFormed() : value,
+  ])
+  return Object.fromEntries(entries) as Record<string, unknown>
+}
+
+function isStorable(value: unknown): boolean {
+  return typeof value !== 'string' || (value.isWellFormed() && !value.includes('\u0000'))
 }
 
 /** Join products `p` to these GTINs, by `isGiven`. `cross join` fixes SQLite's join order: it would read all of the feed. */
