@@ -99,8 +99,6 @@ test('imports, including type imports - lead to the same layer or a lower one', 
 const ENGINE_BRANCHES: Readonly<Record<string, string>> = {
   'storage/sql-search.ts': 'full-text search: FTS5, tsvector',
   'storage/sqlite-search-index.ts': 'full-text search: FTS5',
-  'storage/tables.ts': 'the schema of each engine',
-  'catalog-service/store/tables.ts': 'the schema of each engine',
   'storage/sqlite-deal-indexes.ts': 'indexes that SQLite builds after the first walk',
   'storage/sql-deal-filters.ts': 'plans of grids: SQLite finds ended sales in their own index',
   'storage/sql-deals.ts': 'plans of grids: PostgreSQL expects too many matches of a rare filter',

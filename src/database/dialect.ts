@@ -55,6 +55,16 @@ export async function insertRows(
   await executeInsert(database, { table, rows, clause: keys.length === 0 ? '' : conflict })
 }
 
+/** Insert rows like `insertRows`, without those that exist already. Return how many are new. */
+export async function insertNewRows(
+  database: QueryExecutorProvider,
+  table: string,
+  rows: readonly Row[],
+): Promise<number> {
+  const results = await executeInsert(database, { table, rows, clause: 'on conflict do nothing' })
+  return results.reduce((sum, { numAffectedRows = 0n }) => sum + Number(numAffectedRows), 0)
+}
+
 /** Insert rows like `insertRows`. Return their generated ids, in the order of the rows; no two may have the same `key`. */
 export async function insertRowsForIds(
   database: QueryExecutorProvider,

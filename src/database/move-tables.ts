@@ -1,5 +1,6 @@
-import { CompiledQuery, type Kysely, type SqliteDatabase, sql } from 'kysely'
+import { type Kysely, type SqliteDatabase, sql } from 'kysely'
 import { MoveError } from '../errors.ts'
+import { insertNewRows } from './dialect.ts'
 import { findPostgresFailure, findSqlState } from './failures.ts'
 import { readInSnapshot } from './open-database.ts'
 
@@ -84,7 +85,7 @@ export async function moveTables(
     if (replaced.has(table.name))
       await move.write((transaction) => sql`delete from ${sql.table(table.name)}`.execute(transaction))
     for (const rows of readBatches(table)) {
-      moved += await move.write((transaction) => insertRows(transaction, table.name, rows))
+      moved += await move.write((transaction) => insertBatch(transaction, table.name, rows))
       total += rows.length
       onBatch(rows.length)
     }
@@ -215,15 +216,9 @@ function toStorable(row: Row, table: string): Row {
   return Object.fromEntries(entries) as Row
 }
 
-async function insertRows(database: Kysely<unknown>, table: string, rows: readonly Row[]): Promise<number> {
-  const columns = Object.keys(rows[0] ?? {})
-    .map(quote)
-    .join(', ')
-  const text = `insert into ${quote(table)} (${columns}) select ${columns}
-    from json_populate_recordset(null::${quote(table)}, $1::json) on conflict do nothing`
+async function insertBatch(database: Kysely<unknown>, table: string, rows: readonly Row[]): Promise<number> {
   try {
-    const result = await database.executeQuery(CompiledQuery.raw(text, [JSON.stringify(rows)]))
-    return Number(result.numAffectedRows ?? 0)
+    return await insertNewRows(database, table, rows)
   } catch (error) {
     if (!INVALID_VALUE.test(findSqlState(error) ?? '')) throw error
     const reason = findPostgresFailure(error)?.message ?? 'unknown reason'

@@ -36,11 +36,12 @@ const ADD_WORDS =
 const REMOVE_WORDS = 'delete from product_words where rowid = old.copy_id << 40 | old.id;'
 
 /**
- * Create the index. It is small: it stores no texts and no word positions, but prefixes of one and two letters. Triggers update
+ * Create the index, of SQLite only. It is small: it stores no texts and no word positions, but prefixes of one and two letters. Triggers update
  * it, unless the transaction defers that to one bulk insert, which takes a third of the time (ADR 0007). `maintainSearchIndex`
  * adds existing products.
  */
 export async function createSearchIndex(database: QueryExecutorProvider): Promise<void> {
+  if (isPostgres(database)) return
   for (const statement of [
     `create virtual table product_words using fts5(words, content='', contentless_delete=1, detail=none,
       prefix='1 2', tokenize="unicode61 remove_diacritics 0")`,

@@ -1,59 +1,26 @@
-import { type Kysely, sql } from 'kysely'
-import { isPostgres } from '../database/dialect.ts'
+import type { Kysely } from 'kysely'
 import type { Migrations } from '../database/migrate.ts'
-import { FILLFACTOR, ID, TEXT, runStatements } from '../database/postgres-statements.ts'
+import { SQLITE_TABLES, type TableDialect, createTables } from '../database/tables.ts'
 import { createSearchIndex } from './sqlite-search-index.ts'
 
 /** The migrations of a stored copy, for both engines. Never change a released one. */
-export const COPY_MIGRATIONS: Migrations = { 'copy-0001-tables': { up: createTables } }
-
-/** What differs between the engines. SQLite treats `bigint` like `integer`. */
-type Dialect = Readonly<{
-  id: string
-  /** Text that is compared and sorted bytewise. */
-  text: string
-  /** Suffix of a table whose rows are found by their key only. */
-  keyed: string
-  /** Suffix of a table whose rows are often updated. */
-  updated: string
-  /** The column of the words of a product. This program fills it, so that word boundaries do not depend on the database. */
-  words: string
-  /** Columns that let a full scan of an index read no rows, which are ten times as long. */
-  covered: (columns: string) => string
-}>
-
-const SQLITE: Dialect = {
-  id: 'integer primary key autoincrement',
-  text: 'text',
-  keyed: ' without rowid',
-  updated: '',
-  words: '',
-  covered: (columns) => `, ${columns}`,
-}
-const POSTGRES: Dialect = {
-  id: ID,
-  text: TEXT,
-  keyed: '',
-  updated: FILLFACTOR,
-  words: ', words tsvector',
-  covered: () => '',
-}
+export const COPY_MIGRATIONS: Migrations = { 'copy-0001-tables': { up: createCopyTables } }
 
 /** The indexes of deals in SQLite, by name. */
-export const SQLITE_DEAL_INDEXES: Readonly<Record<string, string>> = listDealIndexes(SQLITE)
+export const SQLITE_DEAL_INDEXES: Readonly<Record<string, string>> = listDealIndexes(SQLITE_TABLES)
 
-async function createTables(database: Kysely<unknown>): Promise<void> {
-  if (isPostgres(database)) return runStatements(database, listStatements(POSTGRES))
-  for (const statement of listStatements(SQLITE)) await sql.raw(statement).execute(database)
+async function createCopyTables(database: Kysely<unknown>): Promise<void> {
+  await createTables(database, listStatements)
   await createSearchIndex(database)
 }
 
-function listStatements(dialect: Dialect): readonly string[] {
+function listStatements(dialect: TableDialect): readonly string[] {
   return [...listCopyTables(dialect), ...listOtherTables(dialect), ...listIndexes(dialect)]
 }
 
 /** The copies of channels (ADR 0006), which walks fill again. `schema.ts` describes the columns. */
-function listCopyTables({ id, text, keyed, updated, words }: Dialect): readonly string[] {
+function listCopyTables({ uniqueId: id, text, keyed, updated, onPostgres }: TableDialect): readonly string[] {
+  // `words`: of a product, for searches. This program fills it, so that word boundaries do not depend on the database.
   return [
     `create table channels (
       catalog ${text} not null, channel_id ${text} not null, position integer not null, name text not null,
@@ -77,7 +44,7 @@ function listCopyTables({ id, text, keyed, updated, words }: Dialect): readonly 
       id ${id}, copy_id bigint not null, gtin ${text} not null, from_walk integer not null,
       until_walk integer, digest text not null, title text not null, brand text, search_text text not null,
       images text not null, offers text not null, picture_hash text, checked_at text, drops text,
-      as_of_ms bigint not null${words}, unique (copy_id, gtin, from_walk))${updated}`,
+      as_of_ms bigint not null${onPostgres(', words tsvector')}, unique (copy_id, gtin, from_walk))${updated}`,
     `create table absences (
       copy_id bigint not null, gtin ${text} not null, as_of_ms bigint not null, primary key (copy_id, gtin))`,
     // `smallint` keeps the entries of PostgreSQL's index by saving as short as without the column.
@@ -97,7 +64,7 @@ function listCopyTables({ id, text, keyed, updated, words }: Dialect): readonly 
 }
 
 /** What servers observe, count and agree on. */
-function listOtherTables({ text, keyed, updated }: Dialect): readonly string[] {
+function listOtherTables({ text, keyed, updated }: TableDialect): readonly string[] {
   return [
     // Observed prices (ADR 0031).
     `create table price_changes (
@@ -151,7 +118,9 @@ function listOtherTables({ text, keyed, updated }: Dialect): readonly string[] {
 }
 
 /** One index per sort order of grids, and one per filter that can be rare, by name. */
-function listDealIndexes({ covered }: Pick<Dialect, 'covered'>): Readonly<Record<string, string>> {
+function listDealIndexes({ onSqlite }: TableDialect): Readonly<Record<string, string>> {
+  // Columns that let a full scan of an index read no rows, which are ten times as long.
+  const covered = (names: string): string => onSqlite(`, ${names}`)
   const filters =
     'discount_percent, is_in_stock, is_best, is_best_in_stock, from_walk, until_walk, product_id'
   const keys = 'offer_index, merchant_key, brand_key, network_key'
@@ -170,7 +139,7 @@ function listDealIndexes({ covered }: Pick<Dialect, 'covered'>): Readonly<Record
   )
 }
 
-function listIndexes(dialect: Dialect): readonly string[] {
+function listIndexes(dialect: TableDialect): readonly string[] {
   const indexes = {
     products_ended: 'products (copy_id, until_walk) where until_walk is not null',
     // Visitors request pictures by their names (ADR 0029).
@@ -183,8 +152,8 @@ function listIndexes(dialect: Dialect): readonly string[] {
     widget_counts_by_sub: 'widget_counts (copy_id, sub, day)',
     events_by_time: 'events (catalog, at_ms, position)',
   }
-  const statements = Object.entries(indexes).map(([name, target]) => `create index ${name} on ${target}`)
-  return dialect.words === ''
-    ? statements
-    : [...statements, 'create index products_words on products using gin (words)']
+  return [
+    ...Object.entries(indexes).map(([name, target]) => `create index ${name} on ${target}`),
+    dialect.onPostgres('create index products_words on products using gin (words)'),
+  ]
 }

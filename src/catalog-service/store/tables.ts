@@ -1,53 +1,26 @@
 import { randomUUID } from 'node:crypto'
 import { type Kysely, sql } from 'kysely'
-import { isPostgres } from '../../database/dialect.ts'
 import type { Migrations } from '../../database/migrate.ts'
-import { ID, TEXT, runStatements } from '../../database/postgres-statements.ts'
+import { type TableDialect, createTables } from '../../database/tables.ts'
 
 /** The migrations of a catalog, for both engines. Never change a released one. */
 export const CATALOG_MIGRATIONS: Migrations = { 'catalog-0001-tables': { up: createCatalog } }
 
 /** The migrations of the usage file of SQLite. */
 export const USAGE_MIGRATIONS: Migrations = {
-  'usage-0001-tables': { up: (database: Kysely<unknown>) => runOnSqlite(database, listUsageTables(SQLITE)) },
+  'usage-0001-tables': { up: (database: Kysely<unknown>) => createTables(database, listUsageTables) },
 }
-
-/** What differs between the engines. SQLite treats `bigint` like `integer`. */
-type Dialect = Readonly<{
-  /** Text that is compared and sorted bytewise. */
-  text: string
-  id: string
-  /** An id that no other row gets after its row is removed: other tables refer to it. */
-  uniqueId: string
-  /** Suffix of a table whose rows are found by their key only. */
-  keyed: string
-}>
-
-const SQLITE: Dialect = {
-  text: 'text',
-  id: 'integer primary key',
-  uniqueId: 'integer primary key autoincrement',
-  keyed: ' without rowid',
-}
-const POSTGRES: Dialect = { text: TEXT, id: ID, uniqueId: ID, keyed: '' }
 
 async function createCatalog(database: Kysely<unknown>): Promise<void> {
-  if (isPostgres(database))
-    await runStatements(database, [
-      ...listCatalogTables(POSTGRES),
-      ...listUsageTables(POSTGRES),
-      ...POSTGRES_ONLY,
-    ])
-  else await runOnSqlite(database, listCatalogTables(SQLITE))
+  await createTables(database, (dialect) => [
+    ...listCatalogTables(dialect),
+    ...[...listUsageTables(dialect), ...POSTGRES_ONLY].map(dialect.onPostgres),
+  ])
   await sql`insert into meta (key, value) values ('catalog_id', ${randomUUID()})`.execute(database)
 }
 
-async function runOnSqlite(database: Kysely<unknown>, statements: readonly string[]): Promise<void> {
-  for (const statement of statements) await sql.raw(statement).execute(database)
-}
-
 /** Return the statements that create the catalog: see `CatalogTables`. */
-function listCatalogTables({ text, id, uniqueId, keyed }: Dialect): readonly string[] {
+function listCatalogTables({ text, id, uniqueId, keyed }: TableDialect): readonly string[] {
   return [
     `create table organizations (
       id ${text} primary key not null, name ${text} not null, daily_limit bigint, created_at_ms bigint not null)`,
@@ -111,7 +84,7 @@ function listCatalogTables({ text, id, uniqueId, keyed }: Dialect): readonly str
 }
 
 /** Return the statements that create `UsageTables`: on SQLite in their own file, because an import locks the catalog. */
-function listUsageTables({ text, keyed }: Dialect): readonly string[] {
+function listUsageTables({ text, keyed }: TableDialect): readonly string[] {
   return [
     `create table usage (
       organization_id ${text} not null, day ${text} not null, requests bigint not null,

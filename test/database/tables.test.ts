@@ -1,8 +1,9 @@
 import { Kysely, PostgresDialect, type PostgresPoolClient } from 'kysely'
 import { expect, test } from 'vitest'
-import { FILLFACTOR, TEXT, runStatements } from '../../src/database/postgres-statements.ts'
+import { createTables } from '../../src/database/tables.ts'
 
-const STATEMENT = `create table texts (name ${TEXT} primary key, other ${TEXT})${FILLFACTOR}`
+const STATEMENT =
+  'create table texts (name text collate "C" primary key, other text collate "C") with (fillfactor = 80)'
 
 test.each([
   ['PostgreSQL 18.4 on x86_64-pc-linux-gnu', STATEMENT],
@@ -15,6 +16,10 @@ test.each([
   }
   const client = { query, release: () => {} } as unknown as PostgresPoolClient
   const pool = { connect: () => Promise.resolve(client), end: () => Promise.resolve() }
-  await runStatements(new Kysely<unknown>({ dialect: new PostgresDialect({ pool }) }), [STATEMENT])
+  const database = new Kysely<unknown>({ dialect: new PostgresDialect({ pool }) })
+  await createTables(database, ({ text, updated, onSqlite }) => [
+    `create table texts (name ${text} primary key, other ${text})${updated}`,
+    onSqlite('vacuum'),
+  ])
   expect(executed).toEqual(['select version() as version', expected])
 })
