@@ -191,7 +191,7 @@ export type CountDaysTable = {
   new_click_rows: number
 }
 
-/** Tables used through Kysely's query builder; other tables are defined in `tables.ts` and used through SQL. */
+/** Tables whose rows have a type here; `tables.ts` defines all tables. */
 export type CopyTables = {
   copies: CopiesTable
   channels: ChannelsTable
