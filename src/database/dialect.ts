@@ -39,20 +39,23 @@ function toNumberedParameters(text: string): string {
 }
 
 /**
- * Insert any number of rows that have the same columns in the same order. With `keys`, the columns of a unique index, a row
- * replaces the stored one.
+ * `keys`: columns of a unique index; a row replaces the stored one. `types`: PostgreSQL types of the columns; with them, it reads
+ * the rows in half the time.
  */
+export type InsertOptions = Readonly<{ keys?: readonly string[]; types?: Readonly<Record<string, string>> }>
+
+/** Insert any number of rows that have the same columns in the same order. */
 export async function insertRows(
   database: QueryExecutorProvider,
   table: string,
   rows: readonly Row[],
-  keys: readonly string[] = [],
+  { keys = [], types }: InsertOptions = {},
 ): Promise<void> {
   const updates = Object.keys(rows[0] ?? {})
     .filter((name) => !keys.includes(name))
     .map((name) => `"${name}" = excluded."${name}"`)
   const conflict = `on conflict (${keys.join(', ')}) do update set ${updates.join(', ')}`
-  await executeInsert(database, { table, rows, clause: keys.length === 0 ? '' : conflict })
+  await executeInsert(database, { table, rows, clause: keys.length === 0 ? '' : conflict, types })
 }
 
 /** Insert rows like `insertRows`, without those that exist already. Return how many are new. */
@@ -82,7 +85,12 @@ export async function insertRowsForIds(
   return rows.map((row) => ids.get(row[key]) ?? 0)
 }
 
-type Insert = Readonly<{ table: string; rows: readonly Row[]; clause: string }>
+type Insert = Readonly<{
+  table: string
+  rows: readonly Row[]
+  clause: string
+  types?: InsertOptions['types'] | undefined
+}>
 
 /**
  * PostgreSQL gets all rows as one JSON text. SQLite gets a prepared statement per row: one for many rows would cost twice as
@@ -90,19 +98,23 @@ type Insert = Readonly<{ table: string; rows: readonly Row[]; clause: string }>
  */
 async function executeInsert(
   database: QueryExecutorProvider,
-  { table, rows, clause }: Insert,
+  { table, rows, clause, types }: Insert,
 ): Promise<readonly QueryResult<unknown>[]> {
   const names = Object.keys(rows[0] ?? {})
   if (names.length === 0) return []
   const columns = names.map((name) => `"${name}"`).join(', ')
   const into = `insert into "${table}" (${columns})`
-  if (isPostgres(database)) {
+  if (isPostgres(database) && types === undefined) {
     const text = `${into} select ${columns} from json_populate_recordset(null::"${table}", $1::json) ${clause}`
     return executeEach(database, text, [[JSON.stringify(rows)]])
   }
-  const text = `${into} values (${names.map(() => '?').join(', ')}) ${clause}`
   const lists = rows.map((row) => names.map((name) => row[name]))
-  return executeEach(database, text, lists)
+  if (isPostgres(database)) {
+    const values = names.map((name, index) => `cast(given.value ->> ${index} as ${types?.[name]})`)
+    const source = `select ${values.join(', ')} from jsonb_array_elements($1::jsonb) as given (value)`
+    return executeEach(database, `${into} ${source} ${clause}`, [[JSON.stringify(lists)]])
+  }
+  return executeEach(database, `${into} values (${names.map(() => '?').join(', ')}) ${clause}`, lists)
 }
 
 /** Execute one statement once per list of values, in sequence on one connection. */

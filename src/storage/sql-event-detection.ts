@@ -56,7 +56,7 @@ export async function prepareEvents(
   const isWatched = new Set(gtins)
   const unwatched = [...known.keys()].filter((gtin) => !isWatched.has(gtin))
   return async (transaction) => {
-    await insertRows(transaction, 'product_states', states, ['copy_id', 'gtin'])
+    await insertRows(transaction, 'product_states', states, { keys: ['copy_id', 'gtin'] })
     if (unwatched.length > 0)
       await sql`delete from product_states where copy_id = ${copyId}
         and ${inList(transaction, 'gtin', unwatched)}`.execute(transaction)

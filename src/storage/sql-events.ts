@@ -117,7 +117,7 @@ async function recordFeeds(
   const wasStale = new Map(known.map((row) => [row.feed, row.is_quiet === 1]))
   const changed = feeds.filter(({ name, isStale }) => wasStale.get(name) !== isStale)
   const rows = changed.map(({ name, isStale }) => ({ catalog, feed: name, is_quiet: Number(isStale) }))
-  await insertRows(transaction, 'feed_states', rows, ['catalog', 'feed'])
+  await insertRows(transaction, 'feed_states', rows, { keys: ['catalog', 'feed'] })
   const names = new Set(feeds.map(({ name }) => name))
   for (const feed of [...wasStale.keys()].filter((name) => !names.has(name)))
     await execute(transaction, 'delete from feed_states where catalog = ? and feed = ?', [catalog, feed])

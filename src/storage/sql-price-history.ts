@@ -125,7 +125,7 @@ export function putChanges(
   transaction: Transaction<CopyTables>,
   rows: readonly PriceChangesTable[],
 ): Promise<void> {
-  return insertRows(transaction, 'price_changes', rows, CHANGE_KEYS)
+  return insertRows(transaction, 'price_changes', rows, { keys: CHANGE_KEYS })
 }
 
 /** The first and the last day of a period. */

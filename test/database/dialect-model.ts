@@ -89,14 +89,23 @@ export function describeDialect(
       expect(Number(rows[0]?.count)).toBe(count)
     })
 
-    test.each([0, 1, 999])('%i rows inserted again by their key - replace the stored ones', async (count) => {
-      const database = await openEmpty()
-      const items = makeItems(count)
-      await insertRows(database, 'items', items, ['name'])
-      const changed = items.map((item) => ({ ...item, note: `${item.note}!` }))
-      await insertRows(database, 'items', changed, ['name'])
-      expect(await readItems(database)).toEqual(changed)
-    })
+    test.each([
+      [0, undefined],
+      [1, undefined],
+      [999, undefined],
+      [999, { name: 'text', amount: 'bigint', note: 'text' }],
+    ])(
+      '%i rows inserted again by their key, with the types %j - replace the stored ones',
+      async (count, types) => {
+        const database = await openEmpty()
+        const options = { keys: ['name'], ...(types && { types }) }
+        const items = makeItems(count)
+        await insertRows(database, 'items', items, options)
+        const changed = items.map((item) => ({ ...item, note: `${item.note}!` }))
+        await insertRows(database, 'items', changed, options)
+        expect(await readItems(database)).toEqual(changed)
+      },
+    )
 
     test('any rows - are stored, found by their names and joined as given', async () => {
       const database = await openEmpty()

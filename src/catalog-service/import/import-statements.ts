@@ -15,15 +15,44 @@ export type ImportRun = Readonly<{ feedId: number; importId: number }>
 /** From this number of offers on, one full scan is faster than index look-ups shop by shop. */
 const FULL_SCAN_OFFERS = 200_000
 
+type Types<Stored> = Readonly<Record<keyof Stored, 'text' | 'bigint' | 'integer'>>
+
+const PRODUCT_TYPES: Types<ProductRow> = {
+  gtin: 'text',
+  feed_id: 'bigint',
+  title: 'text',
+  brand: 'text',
+  images: 'text',
+  import_id: 'bigint',
+  source: 'text',
+}
+const OFFER_TYPES: Types<OfferRow> = {
+  gtin: 'text',
+  feed_id: 'bigint',
+  network_id: 'bigint',
+  merchant_id: 'bigint',
+  network_channel_id: 'bigint',
+  is_page: 'integer',
+  currency: 'text',
+  variant: 'bigint',
+  price: 'text',
+  old_price: 'text',
+  availability: 'text',
+  url: 'text',
+  sale_starts_ms: 'bigint',
+  sale_ends_ms: 'bigint',
+  checked_ms: 'bigint',
+  import_id: 'bigint',
+}
 const PRODUCT_KEYS = ['gtin', 'feed_id']
 const OFFER_KEYS = [...PRODUCT_KEYS, 'network_id', 'merchant_id', 'currency', 'variant']
 
 export function upsertProducts(database: Catalog, rows: readonly ProductRow[]): Promise<void> {
-  return insertRows(database, 'products', rows.map(toStorable), PRODUCT_KEYS)
+  return insertRows(database, 'products', rows.map(toStorable), { keys: PRODUCT_KEYS, types: PRODUCT_TYPES })
 }
 
 export function upsertOffers(database: Catalog, rows: readonly OfferRow[]): Promise<void> {
-  return insertRows(database, 'offers', rows.map(toStorable), OFFER_KEYS)
+  return insertRows(database, 'offers', rows.map(toStorable), { keys: OFFER_KEYS, types: OFFER_TYPES })
 }
 
 /** Remove what PostgreSQL cannot store: U+0000 and lone surrogates. Most rows have none, and are not copied. */
