@@ -104,8 +104,7 @@ const ENGINE_BRANCHES: Readonly<Record<string, string>> = {
   'storage/sql-deals.ts': 'plans of grids: PostgreSQL expects too many matches of a rare filter',
   'storage/sql-event-detection.ts': 'SQLite skips the rows of a product in the index',
   'storage/sql-quota.ts': 'lock of the quota: SQLite has only one writer',
-  'storage/sql-store.ts': 'connection',
-  'storage/long-reads.ts': 'connection',
+  'storage/long-reads.ts': 'time limit of a grid: SQLite checks it within the statement',
 }
 
 test('questions for the engine - are in database/ and in the listed files only', () => {

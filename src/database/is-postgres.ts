@@ -1,1 +1,0 @@
-export { isPostgres } from './dialect.ts'
