@@ -1,7 +1,8 @@
-import { EventEmitter } from 'node:events'
+import { isAscii } from 'node:buffer'
 import type { Dispatcher } from 'undici'
 import type { Clock } from '../clock.ts'
 import type { KeySource } from '../config/key-source.ts'
+import type { Proxies } from '../config/secrets.ts'
 import {
   CatalogCallBlockedError,
   CatalogDeadlineError,
@@ -11,24 +12,26 @@ import {
   CatalogRateLimitedError,
   CatalogRedirectError,
   CatalogStatusError,
+  CatalogTooLargeError,
   CatalogUnreachableError,
 } from '../errors.ts'
 import { describeInternalError } from '../lib/internal-error.ts'
 import type { TraceCall } from '../observability/tracing.ts'
 import {
+  RequestError,
   describeConnectionFailure,
   findConnectionCode,
   isServerTimeout,
 } from '../outgoing/connection-failures.ts'
-import { createOriginDispatcher } from '../outgoing/dispatcher.ts'
-import { discardBody, readJson, readSkimmedPage } from './response-body.ts'
+import { createOriginDispatcher, sendRequest } from '../outgoing/dispatcher.ts'
+import { type OutgoingResponse, discardBody, readDecoded, withDeadline } from '../outgoing/fetch.ts'
+import { requestOnOwnConnection } from '../outgoing/own-connection.ts'
+import { computeClockSkewMs, parseAgeMs, parseRetryAfter } from '../outgoing/response-headers.ts'
 import { type CallPolicy, MAX_CONCURRENT_CALLS } from './call-policy.ts'
 import { type Channel, MAX_PAGE_PRODUCTS, type Product, VERSION_PATH } from './contract.ts'
 import { type ParsedPage, parseChannelList, parseProduct, parseProductPage } from './parse.ts'
 import type { CallPurpose } from './quota.ts'
-import type { SkimmedPage } from './skim-page.ts'
-import { computeClockSkewMs, parseRetryAfter, parseAgeMs } from '../lib/response-headers.ts'
-import type { Proxies } from '../config/secrets.ts'
+import { type SkimmedPage, readSkimmedPage } from './skim-page.ts'
 
 /** `asOfMs`: when the catalog created the response, Unix milliseconds. */
 export type CatalogResponse<T> = Readonly<{ value: T; asOfMs: number }>
@@ -79,15 +82,15 @@ const TEMPLATES: Readonly<Record<Operation, string>> = {
   product: '/channels/{channelId}/products/{gtin}',
 }
 
-/** `readBody`: default as JSON. */
+/** `isSkimmed`: only GTIN and cursor of the page are read, while it arrives. */
 type CatalogCall = Readonly<{
   operation: Operation
   purpose: CallPurpose
   path: string
-  readBody?: (response: Dispatcher.ResponseData, maxBytes: number) => Promise<unknown>
+  isSkimmed?: boolean
 }>
 
-/** `json`: what `readBody` returned. */
+/** `json`: the body, or the `SkimmedPage` of it. */
 type RawResponse = Readonly<{ json: unknown; isNotFound: boolean; asOfMs: number }>
 
 /** Create the only component that calls the catalog and sends its key. */
@@ -112,7 +115,7 @@ export function createCatalogClient(options: CatalogClientOptions): CatalogClien
       options.onCall?.({ operation, outcome: response.isNotFound ? 'not_found' : 'ok' })
       return { value, asOfMs: response.asOfMs }
     } catch (error) {
-      const failure = toCatalogError(error)
+      const failure = toCatalogError(error, options)
       if (!(failure instanceof CatalogCallBlockedError))
         options.onCall?.({ operation, outcome: failure.code, reason: failure.message })
       throw failure
@@ -130,10 +133,7 @@ export function createCatalogClient(options: CatalogClientOptions): CatalogClien
     },
     fetchProductPage: (page) => execute(toPageCall(page), ({ json }) => parseProductPage(json, options)),
     skimProduct: (page) =>
-      execute(
-        { ...toPageCall({ ...page, limit: 1 }), readBody: readSkimmedPage },
-        ({ json }) => json as SkimmedPage,
-      ),
+      execute({ ...toPageCall({ ...page, limit: 1 }), isSkimmed: true }, ({ json }) => json as SkimmedPage),
     fetchProduct({ channelId, gtin, purpose }) {
       const path = `${basePath}/channels/${encodeURIComponent(channelId)}/products/${encodeURIComponent(gtin)}`
       return execute({ operation: 'product', purpose, path }, ({ json, isNotFound }) =>
@@ -172,37 +172,21 @@ function sendTraced(
   )
 }
 
-/**
- * Send with one deadline for connecting, the whole body and a retry with another key. The timer itself rejects the promise,
- * because undici checks a signal only after it has connected.
- * @throws CatalogError
- */
-function sendWithDeadline(
+/** Send with one deadline for connecting, the whole body and a retry with another key. @throws CatalogError */
+async function sendWithDeadline(
   options: CatalogClientOptions,
   pool: Dispatcher,
   request: Omit<HttpRequest, 'signal'>,
 ): Promise<RawResponse> {
-  return new Promise((resolve, reject) => {
-    // Undici accepts an EventEmitter, which is several times cheaper than an AbortSignal.
-    const signal = new EventEmitter()
-    const rejectAsTimedOut = (): void =>
-      reject(new CatalogDeadlineError(`no complete response within ${options.timeoutMs} ms`))
-    const cancel = options.clock.startTimer(options.timeoutMs, () => {
-      rejectAsTimedOut()
-      signal.emit('abort')
-    })
-    sendWithKeyRetry(options, pool, { ...request, signal })
-      .then(resolve, (error: unknown) => {
-        // Undici's own timeouts back up the deadline.
-        if (isServerTimeout(findConnectionCode(error))) rejectAsTimedOut()
-        else reject(toCatalogError(error))
-      })
-      .finally(cancel)
-  })
+  try {
+    return await withDeadline(options, (signal) => sendWithKeyRetry(options, pool, { ...request, signal }))
+  } catch (error) {
+    throw toCatalogError(error, options)
+  }
 }
 
-type HttpRequest = Pick<CatalogCall, 'operation' | 'path' | 'readBody'> &
-  Readonly<{ signal: EventEmitter; onStatus?: ((statusCode: number) => void) | undefined }>
+type HttpRequest = Pick<CatalogCall, 'operation' | 'path' | 'isSkimmed'> &
+  Readonly<{ signal: AbortSignal; onStatus?: ((statusCode: number) => void) | undefined }>
 
 /** If the key is refused, read it again and retry once with a new one, even if another call has already read it. */
 async function sendWithKeyRetry(
@@ -224,21 +208,25 @@ async function sendWithKeyRetry(
 async function send(
   options: CatalogClientOptions,
   pool: Dispatcher,
-  { operation, path, readBody = readJson, signal, onStatus }: HttpRequest,
+  { operation, path, isSkimmed = false, signal, onStatus }: HttpRequest,
 ): Promise<RawResponse> {
-  const { clock, key, maxBytes, onClockSkew } = options
+  const { baseUrl, clock, key, maxBytes, proxies, timeoutMs, onClockSkew } = options
   const sentAtMs = clock.nowMs()
-  const response = await pool.request({
-    method: 'GET',
-    path,
-    signal,
-    headers: {
-      authorization: `Bearer ${key.current().reveal()}`,
-      accept: 'application/json',
-      'accept-encoding': 'gzip, br',
-      'user-agent': 'vitrine',
-    },
-  })
+  const headers = {
+    authorization: `Bearer ${key.current().reveal()}`,
+    accept: 'application/json',
+    'accept-encoding': 'gzip, br',
+    'user-agent': 'vitrine',
+  }
+  // A skimmed page is large, and is read as slowly as it is decoded.
+  const response = isSkimmed
+    ? await requestOnOwnConnection(new URL(path, baseUrl), {
+        headers,
+        signal,
+        proxies,
+        idleTimeoutMs: timeoutMs,
+      })
+    : await sendRequest(pool, { method: 'GET', path, signal, headers })
   onStatus?.(response.statusCode)
   const receivedAtMs = clock.nowMs()
   const { age, date } = response.headers
@@ -246,16 +234,31 @@ async function send(
   const asOfMs = receivedAtMs - ageMs
   const skewMs = computeClockSkewMs({ date, ageMs, sentAtMs, receivedAtMs })
   if (skewMs !== null) onClockSkew?.(skewMs)
-  if (response.statusCode === 200)
-    return { json: await readBody(response, maxBytes), isNotFound: false, asOfMs }
-  discardBody(response.body)
+  if (response.statusCode === 200) {
+    const json = await (isSkimmed ? readSkimmedPage(response, maxBytes) : readJson(response, maxBytes))
+    return { json, isNotFound: false, asOfMs }
+  }
+  discardBody(response)
   if (response.statusCode === 404 && operation === 'product')
     return { json: undefined, isNotFound: true, asOfMs }
   throw toStatusError(response, receivedAtMs)
 }
 
+const decoder = new TextDecoder('utf-8', { fatal: true })
+
+/** Read a response as JSON. @throws CatalogInvalidError, RequestError */
+export async function readJson(response: OutgoingResponse, maxBytes: number): Promise<unknown> {
+  const bytes = await readDecoded(response, maxBytes)
+  try {
+    // Most responses are ASCII, which needs no decoder.
+    return JSON.parse(isAscii(bytes) ? bytes.toString('latin1') : decoder.decode(bytes))
+  } catch {
+    throw new CatalogInvalidError('the response is not JSON in UTF-8')
+  }
+}
+
 /** Convert an unexpected status to an error. Each error class needs a different reaction. */
-function toStatusError({ statusCode, headers }: Dispatcher.ResponseData, nowMs: number): CatalogError {
+function toStatusError({ statusCode, headers }: OutgoingResponse, nowMs: number): CatalogError {
   const message = `the catalog responded with status ${statusCode}`
   if (statusCode === 401 || statusCode === 403) return new CatalogKeyRefusedError(message)
   if (statusCode >= 300 && statusCode < 400)
@@ -266,9 +269,14 @@ function toStatusError({ statusCode, headers }: Dispatcher.ResponseData, nowMs: 
 }
 
 /** Report a connection failure by its code only: undici's messages may contain parts of the response. */
-function toCatalogError(error: unknown): CatalogError {
+function toCatalogError(error: unknown, { timeoutMs }: CatalogClientOptions): CatalogError {
   if (error instanceof CatalogError) return error
   const code = findConnectionCode(error)
+  if (isServerTimeout(code)) return new CatalogDeadlineError(`no complete response within ${timeoutMs} ms`)
+  if (error instanceof RequestError) {
+    const message = `the response ${error.message}`
+    return code === 'TOO_LARGE' ? new CatalogTooLargeError(message) : new CatalogInvalidError(message)
+  }
   const reason = code === undefined ? '' : `: ${describeConnectionFailure(code)}`
   return new CatalogUnreachableError(`the connection failed${reason}`, code)
 }

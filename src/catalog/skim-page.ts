@@ -1,4 +1,5 @@
 import { CatalogInvalidError, CatalogTooLargeError } from '../errors.ts'
+import { type OutgoingResponse, streamDecoded } from '../outgoing/fetch.ts'
 
 /** What is known of a page of one product that is too large to be parsed. */
 export type SkimmedPage = Readonly<{ gtin: string | undefined; nextCursor: string | null }>
@@ -12,6 +13,17 @@ const [OPEN_BRACE, OPEN_BRACKET, CLOSE_BRACE, CLOSE_BRACKET] = [0x7b, 0x5b, 0x7d
 /** Depth of the page's own properties, and of those of its products. */
 const PAGE_DEPTH = 1
 const PRODUCT_DEPTH = 3
+
+/** How much more of a page of one product is read than is parsed, to learn which product it is. */
+const SKIMMED_FACTOR = 16
+
+/**
+ * Read GTIN and cursor of a page of one product that can be larger than `maxBytes`, without keeping the rest.
+ * @throws CatalogInvalidError, CatalogTooLargeError, RequestError
+ */
+export function readSkimmedPage(response: OutgoingResponse, maxBytes: number): Promise<SkimmedPage> {
+  return streamDecoded(response, SKIMMED_FACTOR * maxBytes, skimPage)
+}
 
 /**
  * Read the cursor and the GTIN of a page of one product, in any order of its fields, without keeping the rest.

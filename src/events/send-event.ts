@@ -1,18 +1,16 @@
 import { type Clock, SECOND_MS } from '../clock.ts'
 import type { Proxies, WebhookSecrets } from '../config/secrets.ts'
-import { tryWithTimeout } from '../lib/with-timeout.ts'
 import {
   describeConnectionFailure,
   findConnectionCode,
   isServerTimeout,
 } from '../outgoing/connection-failures.ts'
-import { createDispatcher } from '../outgoing/dispatcher.ts'
+import { createDispatcher, sendRequest } from '../outgoing/dispatcher.ts'
+import { discardBody, withDeadline } from '../outgoing/fetch.ts'
 import { type EventMessage, signBody } from './event-body.ts'
 
 /** One deadline for connection, request and response. */
 export const SEND_TIMEOUT_MS: number = 10 * SECOND_MS
-
-const TIMED_OUT = 'no response in time'
 
 export type EventSender = Readonly<{
   /**
@@ -39,7 +37,7 @@ export function createEventSender(
   const { origin, pathname, search } = new URL(url.reveal())
   const post = async ({ id, body }: EventMessage, signal: AbortSignal): Promise<string | null> => {
     const timestampSeconds = Math.floor(clock.nowMs() / SECOND_MS)
-    const response = await agent.request({
+    const response = await sendRequest(agent, {
       origin,
       path: pathname + search,
       method: 'POST',
@@ -53,21 +51,16 @@ export function createEventSender(
       },
       body,
     })
-    // Without the listener, undici's `destroy` raises an unhandled error.
-    response.body.on('error', () => {}).destroy()
+    discardBody(response)
     const { statusCode } = response
     if (statusCode >= 200 && statusCode < 300) return null
     return statusCode >= 300 && statusCode < 400 ? `redirect (status ${statusCode})` : `status ${statusCode}`
   }
   return {
-    async send(message) {
-      const controller = new AbortController()
-      // The timer itself ends the wait, because undici checks a signal only after it has connected.
-      const attempt = post(message, controller.signal).catch(describeFailure)
-      const failure = await tryWithTimeout(clock, SEND_TIMEOUT_MS, attempt)
-      controller.abort()
-      return failure === undefined ? TIMED_OUT : failure
-    },
+    send: (message) =>
+      withDeadline({ clock, timeoutMs: SEND_TIMEOUT_MS }, (signal) => post(message, signal)).catch(
+        describeFailure,
+      ),
     close: () => agent.destroy(),
   }
 }
@@ -75,6 +68,6 @@ export function createEventSender(
 /** The message of an error can have the address. */
 function describeFailure(error: unknown): string {
   const code = findConnectionCode(error)
-  if (isServerTimeout(code)) return TIMED_OUT
+  if (isServerTimeout(code)) return 'no response in time'
   return describeConnectionFailure(code) ?? 'unreachable'
 }

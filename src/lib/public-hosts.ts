@@ -1,8 +1,6 @@
 import type { LookupAddress } from 'node:dns'
-import { lookup } from 'node:dns/promises'
 // oxlint-disable-next-line no-restricted-imports -- compares addresses, opens no connection
-import { BlockList, type LookupFunction, isIPv4, isIPv6 } from 'node:net'
-import { callbackify } from 'node:util'
+import { BlockList, isIPv4, isIPv6 } from 'node:net'
 
 /** IPv4 ranges outside the public internet: "this" network, private, shared, loopback, link-local, documentation, 6to4, multicast. */
 const PRIVATE_NETWORKS = new BlockList()
@@ -40,52 +38,6 @@ export function isPublicHost(hostname: string): boolean {
   if (isIPv4(hostname)) return !PRIVATE_NETWORKS.check(hostname)
   const name = hostname.replace(/\.+$/, '')
   return name.includes('.') && !LOCAL_HOSTNAME.test(name)
-}
-
-/** How names become addresses. Tests replace it. */
-export type NameResolver = Readonly<{
-  /** Return all addresses of a name, from the hosts file or DNS. */
-  resolve(hostname: string): Promise<readonly LookupAddress[]>
-  /** Return where to connect for an address that was checked. */
-  toSocketAddress(address: LookupAddress): LookupAddress
-}>
-
-export const systemResolver: NameResolver = {
-  resolve: (hostname) => lookup(hostname, { all: true }),
-  toSocketAddress: (address) => address,
-}
-
-/**
- * Create the look-up function of a connection, which then goes to exactly the addresses that were checked. `check` throws to refuse
- * a name.
- */
-export function createLookup(
-  { resolve, toSocketAddress }: NameResolver,
-  check: (addresses: readonly LookupAddress[]) => void,
-): LookupFunction {
-  const resolveChecked = callbackify(async (hostname: string): Promise<LookupAddress[]> => {
-    const addresses = await resolve(hostname)
-    check(addresses)
-    return addresses.map(toSocketAddress)
-  })
-  return (hostname, options, callback) => {
-    resolveChecked(hostname, (error: NodeJS.ErrnoException | null, addresses) => {
-      if (error !== null) return callback(error, [])
-      if (options.all === true) return callback(null, addresses)
-      const [first] = addresses
-      callback(null, first?.address ?? '', first?.family)
-    })
-  }
-}
-
-/**
- * Create a look-up function that refuses a name with the error of `refuse` if any of its addresses is private: such a name is meant
- * to reach both.
- */
-export function createPublicLookup(resolver: NameResolver, refuse: () => Error): LookupFunction {
-  return createLookup(resolver, (addresses) => {
-    if (addresses.length === 0 || !addresses.every(isPublicAddress)) throw refuse()
-  })
 }
 
 /** `true` for an address of the public internet. */

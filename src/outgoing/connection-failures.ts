@@ -1,5 +1,25 @@
 /** What failed connections mean, for the catalog, feeds, pictures, the webhook and PostgreSQL. */
 
+/**
+ * A request that this server ended. Callers make their own errors of it. `message`: what the response does or is, such as "is
+ * larger than 10 bytes", without any part of it.
+ */
+export class RequestError extends Error {
+  readonly code:
+    | 'DEADLINE'
+    | 'IDLE'
+    | 'PRIVATE_ADDRESS'
+    | 'REDIRECT_TARGET'
+    | 'TOO_MANY_REDIRECTS'
+    | 'TOO_LARGE'
+    | 'ENCODING'
+
+  constructor(code: RequestError['code'], message: string) {
+    super(message)
+    this.code = code
+  }
+}
+
 type Meaning = Readonly<{
   codes: RegExp
   reason: string
@@ -142,9 +162,9 @@ export function findDescribedRemedy(text: string, setting: string): string | und
     : getConnectionRemedy(code, setting)
 }
 
-/** Whether a server, not the proxy, exceeded a timeout of undici. */
+/** Whether a server, not the proxy, exceeded a deadline, or a timeout of undici, which backs it up. */
 export function isServerTimeout(code: string | undefined): boolean {
-  return code !== undefined && /^UND_ERR_(?:CONNECT|HEADERS|BODY)_TIMEOUT$/.test(code)
+  return code !== undefined && /^(?:DEADLINE|UND_ERR_(?:CONNECT|HEADERS|BODY)_TIMEOUT)$/.test(code)
 }
 
 /** Whether the certificate is invalid, whatever its authority: it has expired or is for another name, for example. */

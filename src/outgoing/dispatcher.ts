@@ -1,6 +1,7 @@
 import { Agent, type Dispatcher, Pool, type buildConnector } from 'undici'
 import { type ConnectOptions, findProxyRoute, findRefusal } from './proxy-route.ts'
 import type { Proxies } from '../config/secrets.ts'
+import type { OutgoingResponse } from './fetch.ts'
 
 /** Settings of undici. */
 export type DispatcherOptions = Readonly<{
@@ -40,6 +41,18 @@ export function createOriginDispatcher(
       { ...request, origin: route.proxy.origin, path: route.pathPrefix + request.path, headers },
       rejectRefusal(handler),
     )
+  })
+}
+
+/** Send a request. Its signal ends the wait at once: undici looks at it only after it has connected. */
+export function sendRequest(
+  dispatcher: Dispatcher,
+  options: Dispatcher.RequestOptions & Readonly<{ signal: AbortSignal }>,
+): Promise<OutgoingResponse> {
+  return new Promise((resolve, reject) => {
+    const onAbort = (): void => reject(options.signal.reason as Error)
+    options.signal.addEventListener('abort', onAbort, { once: true })
+    dispatcher.request(options).then(resolve, reject)
   })
 }
 

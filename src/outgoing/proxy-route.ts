@@ -3,9 +3,9 @@ import { type LookupFunction, type Socket, isIP } from 'node:net'
 import { callbackify } from 'node:util'
 import { Client, buildConnector } from 'undici'
 import { SECOND_MS, systemClock } from '../clock.ts'
-import { VitrineError } from '../errors.ts'
-import { findProxy } from './find-proxy.ts'
 import { type Proxies, redactInLog } from '../config/secrets.ts'
+import { RequestError } from './connection-failures.ts'
+import { findProxy } from './find-proxy.ts'
 
 /** How long the check of a target's addresses waits for this machine's resolver. Only the proxy may know the name. */
 const RESOLVE_TIMEOUT_MS: number = SECOND_MS
@@ -49,7 +49,7 @@ export class ProxyError extends Error {
  * Return the error of a response that is from the proxy, not from the target: it demands a password, or has the header of Squid or of
  * RFC 9209 for its own errors. `undefined` for other responses.
  */
-export function findRefusal(statusCode: number = 0, headers: IncomingHttpHeaders): ProxyError | undefined {
+export function findRefusal(statusCode: number, headers: IncomingHttpHeaders): ProxyError | undefined {
   const isOwnError =
     headers['x-squid-error'] !== undefined || /;\s*error\s*=/.test(String(headers['proxy-status'] ?? ''))
   const isRefusal = statusCode === UNAUTHENTICATED || (statusCode >= 400 && isOwnError)
@@ -97,7 +97,7 @@ function createLimits(timeoutMs: number, signal: AbortSignal | undefined): Limit
 
 /**
  * Check the addresses of the target as for a direct connection. A name that this machine cannot resolve is left to the proxy.
- * @throws what `lookup` throws to refuse a name
+ * @throws RequestError when `lookup` refuses a name
  */
 async function checkTarget(
   { hostname }: URL,
@@ -109,7 +109,7 @@ async function checkTarget(
     void systemClock.wait(RESOLVE_TIMEOUT_MS, signal).then(() => resolve(null))
     lookup(hostname, { all: true }, resolve)
   })
-  if (failure instanceof VitrineError) throw failure
+  if (failure instanceof RequestError) throw failure
 }
 
 /** Connects, or with `httpSocket` starts TLS on it. */

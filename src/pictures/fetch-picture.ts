@@ -1,12 +1,26 @@
 import type { Dispatcher } from 'undici'
 import { type Clock, SECOND_MS } from '../clock.ts'
 import type { Proxies } from '../config/secrets.ts'
-import { PictureError } from '../errors.ts'
-import { createPublicLookup, type NameResolver, isPublicHost, systemResolver } from '../lib/public-hosts.ts'
+import { PictureError, type PictureFailure } from '../errors.ts'
+import { isPublicHost } from '../lib/public-hosts.ts'
 import { parseUrl } from '../lib/urls.ts'
-import { failAfter } from '../lib/with-timeout.ts'
-import { findConnectionCode, isServerTimeout } from '../outgoing/connection-failures.ts'
-import { createDispatcher } from '../outgoing/dispatcher.ts'
+import { type NameResolver, createPublicLookup, systemResolver } from '../outgoing/addresses.ts'
+import { RequestError, findConnectionCode, isServerTimeout } from '../outgoing/connection-failures.ts'
+import { createDispatcher, sendRequest } from '../outgoing/dispatcher.ts'
+import {
+  type OutgoingResponse,
+  discardBody,
+  followRedirects,
+  readBytes,
+  withDeadline,
+} from '../outgoing/fetch.ts'
+import {
+  type Validators,
+  findEncoding,
+  isCurrent,
+  readValidators,
+  toConditionalHeaders,
+} from '../outgoing/response-headers.ts'
 
 /** Redirects followed; each target is checked like the address itself. */
 const MAX_REDIRECTS = 3
@@ -23,15 +37,15 @@ export const RESPONSE_TIMEOUT_MS: number = 3 * SECOND_MS
 /** Connections to one host. */
 const MAX_CONNECTIONS_PER_HOST = 6
 
-/** What identifies a version of a picture; `null` without one. */
-export type PictureValidators = Readonly<{ etag: string | null; lastModified: string | null }>
+/** Longer validators are not stored. */
+const MAX_VALIDATOR_CHARACTERS = 500
 
 /** `fetchedAtMs`: when the request was sent, Unix milliseconds. `body`: `null` when the known version is still current. */
-export type FetchedPicture = PictureValidators & Readonly<{ body: Buffer | null; fetchedAtMs: number }>
+export type FetchedPicture = Validators & Readonly<{ body: Buffer | null; fetchedAtMs: number }>
 
 export type PictureFetcher = Readonly<{
   /** Fetch a picture. `known`: validators of the stored version. @throws PictureError */
-  fetch(address: string, known: PictureValidators | null): Promise<FetchedPicture>
+  fetch(address: string, known: Validators | null): Promise<FetchedPicture>
   close(): Promise<void>
 }>
 
@@ -47,26 +61,21 @@ export function createPictureFetcher(
     bodyTimeout: FETCH_TIMEOUT_MS,
     connect: {
       timeout: RESPONSE_TIMEOUT_MS,
-      lookup: createPublicLookup(network, () => new PictureError('private_address')),
+      lookup: createPublicLookup(network),
       ...(network.certificateAuthorities !== undefined && { ca: network.certificateAuthorities }),
     },
   })
   return {
     async fetch(address, known) {
       const fetchedAtMs = clock.nowMs()
-      const controller = new AbortController()
       try {
-        // The timer itself rejects the promise, because undici checks a signal only after it has connected.
-        const download = await failAfter(
-          { clock, timeoutMs: FETCH_TIMEOUT_MS },
-          () => new PictureError('timeout'),
-          requestPicture({ agent, clock, network, known, signal: controller.signal }, address),
+        const options = { clock, timeoutMs: FETCH_TIMEOUT_MS }
+        const download = await withDeadline(options, (signal) =>
+          requestPicture({ agent, clock, network, known, signal }, address),
         )
-        return { etag: download.etag, lastModified: download.lastModified, body: download.body, fetchedAtMs }
+        return { ...download, fetchedAtMs }
       } catch (error) {
         throw toPictureError(error)
-      } finally {
-        controller.abort()
       }
     },
     close: () => agent.destroy(),
@@ -77,99 +86,70 @@ type Task = Readonly<{
   agent: Dispatcher
   clock: Clock
   network: PictureNetwork
-  known: PictureValidators | null
+  known: Validators | null
   signal: AbortSignal
 }>
 
 async function requestPicture(task: Task, address: string): Promise<Omit<FetchedPicture, 'fetchedAtMs'>> {
-  const response = await failAfter(
-    { clock: task.clock, timeoutMs: RESPONSE_TIMEOUT_MS },
-    () => new PictureError('timeout'),
-    requestFollowingRedirects(task, address),
+  const { clock, known, signal } = task
+  const response = await withDeadline({ clock, timeoutMs: RESPONSE_TIMEOUT_MS, signal }, (responseSignal) =>
+    requestFollowingRedirects({ ...task, signal: responseSignal }, address),
   )
-  const { statusCode, headers } = response
-  if (statusCode === 304 && hasValidator(task.known)) {
+  if (isCurrent(response, known)) {
     discardBody(response)
-    return { ...task.known, body: null }
+    return { etag: known.etag, lastModified: known.lastModified, body: null }
   }
-  if (statusCode !== 200) {
+  const isEncoded = findEncoding(response.headers) !== 'identity'
+  if (response.statusCode !== 200 || isEncoded) {
     discardBody(response)
-    throw new PictureError('status')
+    throw new PictureError(response.statusCode === 200 ? 'format' : 'status')
   }
-  const body = await readBody(response)
-  return { etag: toValidator(headers['etag']), lastModified: toValidator(headers['last-modified']), body }
-}
-
-/** Without one, 304 is no valid response. */
-function hasValidator(known: PictureValidators | null): known is PictureValidators {
-  return known !== null && (known.etag !== null || known.lastModified !== null)
+  const body = await readBytes(response, MAX_PICTURE_BYTES)
+  return { ...readValidators(response.headers, MAX_VALIDATOR_CHARACTERS), body }
 }
 
 async function requestFollowingRedirects(
   { agent, network, known, signal }: Task,
   address: string,
-): Promise<Dispatcher.ResponseData> {
-  let url = parseUrl(address)
-  for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects += 1) {
-    if (url === undefined || !isFetchableAddress(url, network)) throw new PictureError('private_address')
-    const response = await agent.request({
-      origin: url.origin,
-      path: `${url.pathname}${url.search}`,
-      method: 'GET',
-      signal,
-      headers: {
-        accept: 'image/webp,image/jpeg,image/png,image/gif,image/avif',
-        // A compressed body could be a bomb, and pictures do not shrink.
-        'accept-encoding': 'identity',
-        'user-agent': 'vitrine',
-        ...(typeof known?.etag === 'string' && { 'if-none-match': known.etag }),
-        ...(typeof known?.lastModified === 'string' && { 'if-modified-since': known.lastModified }),
-      },
-    })
-    if (![301, 302, 303, 307, 308].includes(response.statusCode)) return response
-    discardBody(response)
-    const location = toText(response.headers['location'])
-    url = location === undefined ? undefined : parseUrl(location, url)
+): Promise<OutgoingResponse> {
+  const url = parseUrl(address)
+  if (url === undefined) throw new PictureError('private_address')
+  const check = (target: URL): void => {
+    if (!isFetchableAddress(target, network)) throw new PictureError('private_address')
   }
-  throw new PictureError('redirects')
+  check(url)
+  return followRedirects(url, {
+    maxRedirects: MAX_REDIRECTS,
+    check,
+    send: ({ origin, pathname, search }) =>
+      sendRequest(agent, {
+        origin,
+        path: pathname + search,
+        method: 'GET',
+        signal,
+        headers: {
+          accept: 'image/webp,image/jpeg,image/png,image/gif,image/avif',
+          // A compressed body could be a bomb, and pictures do not shrink.
+          'accept-encoding': 'identity',
+          'user-agent': 'vitrine',
+          ...toConditionalHeaders(known),
+        },
+      }),
+  })
 }
 
-async function readBody(response: Dispatcher.ResponseData): Promise<Buffer> {
-  const { headers, body } = response
-  const encoding = toText(headers['content-encoding'])?.trim().toLowerCase() ?? 'identity'
-  const isTooLarge = Number(toText(headers['content-length']) ?? 0) > MAX_PICTURE_BYTES
-  if (encoding !== 'identity' || isTooLarge) {
-    discardBody(response)
-    throw new PictureError(isTooLarge ? 'too_large' : 'format')
-  }
-  const chunks: Buffer[] = []
-  let bytes = 0
-  for await (const chunk of body as AsyncIterable<Buffer>) {
-    bytes += chunk.length
-    // Leaving the loop destroys the body and its connection.
-    if (bytes > MAX_PICTURE_BYTES) throw new PictureError('too_large')
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks)
-}
-
-/** Without the listener, undici's `destroy` raises an unhandled error. */
-function discardBody({ body }: Dispatcher.ResponseData): void {
-  body.on('error', () => {}).destroy()
-}
-
-function toText(header: string | string[] | undefined): string | undefined {
-  return Array.isArray(header) ? header[0] : header
-}
-
-/** A validator is sent back, so it must be a valid header; a very long one is not worth storing. */
-function toValidator(header: string | string[] | undefined): string | null {
-  const text = toText(header)
-  return text !== undefined && /^[\x20-\x7e]{1,500}$/.test(text) ? text : null
+const FAILURES: Readonly<Partial<Record<RequestError['code'], PictureFailure>>> = {
+  DEADLINE: 'timeout',
+  TOO_LARGE: 'too_large',
+  TOO_MANY_REDIRECTS: 'redirects',
+  REDIRECT_TARGET: 'private_address',
+  PRIVATE_ADDRESS: 'private_address',
 }
 
 function toPictureError(error: unknown): PictureError {
   if (error instanceof PictureError) return error
+  const failure = error instanceof RequestError ? FAILURES[error.code] : undefined
+  if (failure !== undefined) return new PictureError(failure)
   return new PictureError(isServerTimeout(findConnectionCode(error)) ? 'timeout' : 'unreachable', {
     cause: error,
   })

@@ -5,8 +5,8 @@ import type { Readable } from 'node:stream'
 import { type Clock, HOUR_MS, isWithin } from '../clock.ts'
 import type { DatabaseAddress } from '../config/database-address.ts'
 import { ConfigError } from '../errors.ts'
+import type { Validators } from '../outgoing/response-headers.ts'
 import type { ConversionRequest } from './convert-picture.ts'
-import type { PictureValidators } from './fetch-picture.ts'
 
 /** A file is marked as used at most this often, so that reads rarely write. */
 const USE_INTERVAL_MS: number = HOUR_MS
@@ -262,8 +262,7 @@ async function readFileState(folder: string, name: string): Promise<StoredFile |
 }
 
 /** A stored original, from the first line of its file. `digest`: of its bytes. */
-export type Original = PictureValidators &
-  Readonly<{ digest: string; mediaType: string; fetchedAtMs: number }>
+export type Original = Validators & Readonly<{ digest: string; mediaType: string; fetchedAtMs: number }>
 
 export function toOriginalName(hash: string): string {
   return `${hash}.original`

@@ -1,13 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { text } from 'node:stream/consumers'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import { requestFeed } from '../../src/catalog-service/feeds/feed-request.ts'
 import { type FetchFeedOptions, fetchFeed } from '../../src/catalog-service/feeds/fetch-feed.ts'
 import { systemClock } from '../../src/clock.ts'
 import { type Proxies, Secret } from '../../src/config/secrets.ts'
 import { createEventSender } from '../../src/events/send-event.ts'
-import type { NameResolver } from '../../src/lib/public-hosts.ts'
+import type { NameResolver } from '../../src/outgoing/addresses.ts'
 import { createPictureFetcher } from '../../src/pictures/fetch-picture.ts'
 import { createClient, OPERATIONS, startCatalog } from '../catalog/client-harness.ts'
 import { type FeedHandler, redirect, send, startFeedServer } from '../catalog-service/feeds/feed-server.ts'
@@ -34,7 +32,7 @@ const createResolver = (address?: string): NameResolver => ({
 function runFeed(
   url: string,
   proxies: Proxies,
-  options: Pick<FetchFeedOptions, 'resolver' | 'signal' | 'onProgress'> = {},
+  options: Pick<FetchFeedOptions, 'resolver' | 'signal' | 'onProgress' | 'idleTimeoutMs'> = {},
 ) {
   const path = join(createFolder(), 'feed.download')
   const files = { headerFile: null, secrets: new Map(), validators: null, path }
@@ -228,17 +226,10 @@ describe('feed', () => {
     ['the rest of the body', (_request, response) => void response.writeHead(200).write('a')],
   ] satisfies [string, FeedHandler][])('server that never sends %s - fails as idle', async (_, respond) => {
     const [proxy, server] = [await startForwardProxy(), await startFeedServer(respond)]
-    const fetched = requestFeed({
-      url: new URL(rename(server.url)),
-      label: 'feed',
-      headers: {},
-      secretHeaders: {},
-      signal: new AbortController().signal,
-      resolver: createResolver(),
-      proxies: useProxy(proxy.url),
-      idleTimeoutMs: 100,
-    })
-    await expect(fetched.then(text)).rejects.toMatchObject({ code: 'IDLE' })
+    const options = { resolver: createResolver(), idleTimeoutMs: 100 }
+    expect(await runFeed(rename(server.url), useProxy(proxy.url), options)).toContain(
+      'cannot be fetched (the server sent nothing for a minute)',
+    )
     expect(proxy.requests).toHaveLength(1)
   })
 })

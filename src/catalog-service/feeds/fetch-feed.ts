@@ -1,23 +1,42 @@
 import { createHash } from 'node:crypto'
 import { type FileHandle, open, readFile, stat } from 'node:fs/promises'
-// oxlint-disable-next-line no-restricted-imports -- feeds are no catalog calls
-import type { IncomingMessage } from 'node:http'
 import { fileURLToPath } from 'node:url'
-import { parseRetryAfter } from '../../lib/response-headers.ts'
 import { type Clock, HOUR_MS, MINUTE_MS } from '../../clock.ts'
-import { FeedFetchError } from '../../errors.ts'
-import { type NameResolver, systemResolver } from '../../lib/public-hosts.ts'
-import { NOT_UTF8, decodeTextFile } from '../../lib/text-file.ts'
-import { isCompressedFile } from '../import/open-feed.ts'
-import { ADDRESS_MARK, PAUSE_MARK } from './error-marks.ts'
-import { type FeedSecrets, fillSecrets, resolveFeedAddress } from './feed-address.ts'
 import { type Proxies, redactInLog } from '../../config/secrets.ts'
+import { FeedFetchError } from '../../errors.ts'
+import { NOT_UTF8, decodeTextFile } from '../../lib/text-file.ts'
+import { type NameResolver, createRedirectGuard, systemResolver } from '../../outgoing/addresses.ts'
 import {
+  RequestError,
   findConnectionCode,
   findConnectionReason,
   isUnknownAuthority,
 } from '../../outgoing/connection-failures.ts'
-import { IDLE_CODE, type RequestHeaders, discard, requestFeed } from './feed-request.ts'
+import {
+  type OutgoingResponse,
+  discardBody,
+  followRedirects,
+  limitBytes,
+  withDeadline,
+} from '../../outgoing/fetch.ts'
+import { requestOnOwnConnection } from '../../outgoing/own-connection.ts'
+import { toBasicAuthorization } from '../../outgoing/proxy-route.ts'
+import {
+  type Validators,
+  findEncoding,
+  isCurrent,
+  parseRetryAfter,
+  readValidators,
+  toConditionalHeaders,
+} from '../../outgoing/response-headers.ts'
+import { isCompressedFile } from '../import/open-feed.ts'
+import { type FeedSecrets, fillSecrets, resolveFeedAddress } from './feed-address.ts'
+
+/** Redirects followed; each target is checked like the address itself. */
+const MAX_REDIRECTS = 5
+
+/** How long a server may send nothing. */
+const IDLE_TIMEOUT_MS: number = MINUTE_MS
 
 /** One deadline for the whole download. A feed that needs longer is too slow for any schedule. */
 const DEADLINE_MS: number = HOUR_MS
@@ -25,8 +44,16 @@ const DEADLINE_MS: number = HOUR_MS
 /** Limit on a download, which protects the disk. The reader has its own limit on the decompressed size. */
 const MAX_DOWNLOAD_BYTES: number = 16 * 1024 ** 3
 
-/** What identifies the version of a feed that was imported last; `null` without one. */
-export type FeedValidators = Readonly<{ etag: string | null; lastModified: string | null }>
+/** Longer validators are not stored. */
+const MAX_VALIDATOR_CHARACTERS = 1_000
+
+/** Part of an error for which a new address is the remedy. */
+export const ADDRESS_MARK = 'its address may have changed'
+
+/** Part of an error after which the server runs the feed later by itself. */
+export const PAUSE_MARK = 'asks for a pause'
+
+type RequestHeaders = Readonly<Record<string, string>>
 
 export type FetchFeedOptions = Readonly<{
   /** The address as it was set. */
@@ -36,19 +63,20 @@ export type FetchFeedOptions = Readonly<{
   secrets: FeedSecrets
   proxies: Proxies
   /** Of the version that is known already; `null`: always fetch. */
-  validators: FeedValidators | null
+  validators: Validators | null
   /** Where the response is stored. */
   path: string
   clock: Clock
   signal?: AbortSignal | undefined
   maxBytes?: number | undefined
-  /** Tests replace it. */
+  /** Tests replace both. */
   resolver?: NameResolver | undefined
+  idleTimeoutMs?: number | undefined
   onProgress?: ((receivedBytes: number) => void) | undefined
 }>
 
 /** `fetchedAtMs`: when the request was sent: the feed is not newer. */
-export type FetchedFeed = FeedValidators &
+export type FetchedFeed = Validators &
   Readonly<{
     path: string
     label: string
@@ -64,19 +92,16 @@ export type FetchedFeed = FeedValidators &
 export async function fetchFeed(options: FetchFeedOptions): Promise<FetchedFeed | null> {
   const { url, label } = resolveFeedAddress(options.url, options.secrets)
   if (url.protocol === 'file:') return fetchFile(options, { path: fileURLToPath(url), label })
-  const deadline = new AbortController()
-  const cancelDeadline = options.clock.startTimer(DEADLINE_MS, () => deadline.abort())
-  const onAbort = (): void => deadline.abort()
-  options.signal?.addEventListener('abort', onAbort)
-  if (options.signal?.aborted) deadline.abort()
+  const { clock, signal } = options
   try {
     const headers = await readHeaderFile(options)
-    return await download(options, { url, label, headers, signal: deadline.signal })
+    return await withDeadline({ clock, timeoutMs: DEADLINE_MS, signal }, (signal) =>
+      download(options, { url, label, headers, signal }),
+    )
   } catch (error) {
-    throw toFetchError(error, label, { isStopped: options.signal?.aborted, isLate: deadline.signal.aborted })
-  } finally {
-    cancelDeadline()
-    options.signal?.removeEventListener('abort', onAbort)
+    throw signal?.aborted && !(error instanceof FeedFetchError)
+      ? new FeedFetchError('the run was stopped')
+      : toFetchError(error, label)
   }
 }
 
@@ -146,36 +171,52 @@ type Download = Readonly<{
 async function download(options: FetchFeedOptions, task: Download): Promise<FetchedFeed | null> {
   const { validators, clock, path } = options
   const fetchedAtMs = clock.nowMs()
-  const { url, label, headers: secretHeaders, signal } = task
-  const response = await requestFeed({
-    url,
-    label,
-    headers: listHeaders(validators),
-    secretHeaders,
-    signal,
-    resolver: options.resolver ?? systemResolver,
-    proxies: options.proxies,
-  })
+  const response = await requestFeed(options, task)
   const { statusCode, headers } = response
-  if (statusCode === 304 && hasValidator(validators)) {
-    discard(response)
+  if (isCurrent(response, validators)) {
+    discardBody(response)
     return null
   }
   if (statusCode !== 200) {
-    discard(response)
-    throw createStatusError(response, { label, nowMs: fetchedAtMs })
+    discardBody(response)
+    throw createStatusError(response, { label: task.label, nowMs: fetchedAtMs })
   }
   const contentDigest = await storeBody(response, options, task)
-  const { etag, 'last-modified': lastModified, 'content-type': contentType } = headers
   return {
     path,
     label: task.label,
-    charset: /;\s*charset="?([\w.:-]{1,40})/i.exec(contentType ?? '')?.[1],
+    charset: /;\s*charset="?([\w.:-]{1,40})/i.exec(String(headers['content-type']))?.[1],
     contentDigest,
-    etag: toValidator(etag),
-    lastModified: toValidator(lastModified),
+    ...readValidators(headers, MAX_VALIDATOR_CHARACTERS),
     fetchedAtMs,
   }
+}
+
+/** Only the origin of the address gets its user, its password and the headers of the file. */
+function requestFeed(
+  { validators, resolver = systemResolver, proxies, idleTimeoutMs = IDLE_TIMEOUT_MS }: FetchFeedOptions,
+  { url: firstUrl, headers: secretHeaders, signal }: Download,
+): Promise<OutgoingResponse> {
+  const guard = createRedirectGuard(firstUrl, resolver)
+  const secrets = { ...toBasicAuthorization(firstUrl, 'authorization'), ...secretHeaders }
+  return followRedirects(firstUrl, {
+    maxRedirects: MAX_REDIRECTS,
+    check: guard.check,
+    send: (url, isRedirect) =>
+      requestOnOwnConnection(url, {
+        signal,
+        proxies,
+        idleTimeoutMs,
+        lookup: guard.getLookup(isRedirect),
+        headers: {
+          accept: '*/*',
+          'accept-encoding': 'gzip',
+          'user-agent': 'vitrine',
+          ...toConditionalHeaders(validators),
+          ...(url.origin === firstUrl.origin ? secrets : {}),
+        },
+      }),
+  })
 }
 
 const ADVICE_BY_STATUS: ReadonlyMap<number, string> = new Map([
@@ -189,61 +230,39 @@ const ADVICE_BY_STATUS: ReadonlyMap<number, string> = new Map([
 const STATUSES_WITH_RETRY: ReadonlySet<number> = new Set([429, 503])
 
 function createStatusError(
-  { statusCode = 0, headers }: IncomingMessage,
+  { statusCode, headers }: OutgoingResponse,
   { label, nowMs }: Readonly<{ label: string; nowMs: number }>,
 ): FeedFetchError {
   const retryAfterMs = STATUSES_WITH_RETRY.has(statusCode)
-    ? parseRetryAfter({ retryAfter: headers['retry-after'], date: headers.date, nowMs })
+    ? parseRetryAfter({ retryAfter: headers['retry-after'], date: headers['date'], nowMs })
     : null
   const advice = retryAfterMs === null ? (ADVICE_BY_STATUS.get(statusCode) ?? '') : ` and ${PAUSE_MARK}`
   return new FeedFetchError(`${label} responded with status ${statusCode}${advice}`, { retryAfterMs })
 }
 
-/** Without one, 304 is no valid response. */
-function hasValidator(validators: FeedValidators | null): boolean {
-  return validators !== null && (validators.etag !== null || validators.lastModified !== null)
-}
-
-function listHeaders(validators: FeedValidators | null): RequestHeaders {
-  const { etag, lastModified } = validators ?? { etag: null, lastModified: null }
-  return {
-    accept: '*/*',
-    'accept-encoding': 'gzip',
-    'user-agent': 'vitrine',
-    ...(etag !== null && { 'if-none-match': etag }),
-    ...(lastModified !== null && { 'if-modified-since': lastModified }),
-  }
-}
-
-/** @throws FeedFetchError for an encoding that was not requested */
-function checkEncoding(response: IncomingMessage, label: string): void {
-  const contentEncoding = response.headers['content-encoding']?.trim().toLowerCase() ?? ''
-  if (['', 'identity', 'gzip', 'x-gzip'].includes(contentEncoding)) return
-  discard(response)
-  throw new FeedFetchError(`${label} sends a content encoding that was not requested`)
-}
-
 /** Store the body, and return its SHA-256. */
 async function storeBody(
-  response: IncomingMessage,
+  response: OutgoingResponse,
   { path, maxBytes = MAX_DOWNLOAD_BYTES, onProgress }: FetchFeedOptions,
   { label }: Download,
 ): Promise<string> {
-  const { headers } = response
-  checkEncoding(response, label)
+  const { headers, body } = response
+  if (!['identity', 'gzip'].includes(findEncoding(headers) ?? '')) {
+    discardBody(response)
+    throw new FeedFetchError(`${label} sends a content encoding that was not requested`)
+  }
   const hash = createHash('sha256')
   let bytes = 0
   const file = await open(path, 'w+', 0o600)
   try {
-    for await (const chunk of response as AsyncIterable<Buffer>) {
+    for await (const chunk of limitBytes(body, maxBytes)) {
       bytes += chunk.length
-      if (bytes > maxBytes) throw new FeedFetchError(`${label} is larger than ${maxBytes} bytes`)
       hash.update(chunk)
       await writeFully(file, chunk)
       onProgress?.(bytes)
     }
     const isLengthKnown =
-      headers['content-length'] !== undefined || /\bchunked\s*$/i.test(headers['transfer-encoding'] ?? '')
+      headers['content-length'] !== undefined || /\bchunked\s*$/i.test(String(headers['transfer-encoding']))
     if (!isLengthKnown && bytes > 0) await checkEnd(file, bytes, label)
   } finally {
     await file.close()
@@ -270,27 +289,19 @@ async function writeFully(file: FileHandle, chunk: Buffer): Promise<void> {
     offset += (await file.write(chunk, offset, chunk.length - offset)).bytesWritten
 }
 
-/** A validator is sent back, so it must be a valid header; a very long one is not worth storing. */
-function toValidator(text: string | undefined): string | null {
-  return text !== undefined && /^[\x20-\x7e]{1,1000}$/.test(text) ? text : null
-}
-
 /** Reasons that are not those of connections. */
 const REASONS_BY_CODE: ReadonlyMap<string | undefined, string> = new Map([
-  [IDLE_CODE, 'the server sent nothing for a minute'],
+  ['IDLE', 'the server sent nothing for a minute'],
   ['ENOSPC', 'the disk is full'],
 ])
 
 /** Report the code only: messages of libraries may contain the address. */
-function toFetchError(
-  error: unknown,
-  label: string,
-  { isStopped, isLate }: Readonly<{ isStopped: boolean | undefined; isLate: boolean }>,
-): FeedFetchError {
+function toFetchError(error: unknown, label: string): FeedFetchError {
   if (error instanceof FeedFetchError) return error
-  if (isStopped === true) return new FeedFetchError('the run was stopped')
-  if (isLate) return new FeedFetchError(`${label} was not complete within ${DEADLINE_MS / MINUTE_MS} minutes`)
   const code = findConnectionCode(error)
+  if (code === 'DEADLINE')
+    return new FeedFetchError(`${label} was not complete within ${DEADLINE_MS / MINUTE_MS} minutes`)
+  if (error instanceof RequestError && code !== 'IDLE') return new FeedFetchError(`${label} ${error.message}`)
   const reason = REASONS_BY_CODE.get(code) ?? findConnectionReason(code) ?? code ?? 'unknown reason'
   const hint = isUnknownAuthority(code) ? '; NODE_EXTRA_CA_CERTS can name its certificate' : ''
   return new FeedFetchError(`${label} cannot be fetched (${reason}${hint})`)

@@ -8,9 +8,9 @@ import {
   type FetchedFeed,
   fetchFeed,
 } from '../../../src/catalog-service/feeds/fetch-feed.ts'
-import { toRedirectTarget } from '../../../src/catalog-service/feeds/feed-request.ts'
 import { HOUR_MS } from '../../../src/clock.ts'
 import { Secret, redactSecrets } from '../../../src/config/secrets.ts'
+import { toRedirectTarget } from '../../../src/outgoing/fetch.ts'
 import { createFakeClock } from '../../helpers/fake-clock.ts'
 import { createFolder } from '../harness.ts'
 import { createTable } from './feed-fixture.ts'
@@ -257,7 +257,7 @@ describe('redirects', () => {
     ['https://a.example/', 'https://', 'not a web address'],
     ['https://a.example/', undefined, 'not a web address'],
   ])('%s to %s - refused', (from, to, message) => {
-    expect(() => toRedirectTarget(new URL(from), to, 'https://a.example')).toThrow(message)
+    expect(() => toRedirectTarget(new URL(from), to)).toThrow(message)
   })
 
   it.each([
@@ -267,7 +267,7 @@ describe('redirects', () => {
     ['http://localhost/', 'http://127.0.0.1/', 'http://127.0.0.1/'],
     ['http://10.0.0.1/', 'https://a.example/', 'https://a.example/'],
   ])('%s to %s - followed', (from, to, target) => {
-    expect(toRedirectTarget(new URL(from), to, '').href).toBe(target)
+    expect(toRedirectTarget(new URL(from), to).href).toBe(target)
   })
 })
 

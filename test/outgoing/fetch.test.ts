@@ -3,12 +3,12 @@ import { type RequestListener, createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { brotliCompressSync, gzipSync } from 'node:zlib'
 import * as fc from 'fast-check'
-import { Agent, type Dispatcher, request } from 'undici'
+import { Agent, request } from 'undici'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { discardBody, readJson } from '../../src/catalog/response-body.ts'
+import { readJson } from '../../src/catalog/client.ts'
+import { type OutgoingResponse, discardBody, readDecoded } from '../../src/outgoing/fetch.ts'
 
-const INVALID = 'VITRINE_CATALOG_INVALID'
-const TOO_LARGE = 'VITRINE_CATALOG_TOO_LARGE'
+const TOO_LARGE = 'TOO_LARGE'
 const MAX_BYTES = 64 * 1024
 
 const ENCODERS = [
@@ -29,14 +29,14 @@ afterAll(async () => {
 })
 
 /** Request a body of these bytes with undici. */
-async function receive(body: Buffer | string, encoding?: string): Promise<Dispatcher.ResponseData> {
+async function receive(body: Buffer | string, encoding?: string): Promise<OutgoingResponse> {
   return receiveFrom((_incoming, outgoing) => {
     if (encoding !== undefined) outgoing.setHeader('content-encoding', encoding)
     outgoing.end(body)
   })
 }
 
-function receiveFrom(listener: RequestListener): Promise<Dispatcher.ResponseData> {
+function receiveFrom(listener: RequestListener): Promise<OutgoingResponse> {
   succeed = listener
   return request(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`, { dispatcher })
 }
@@ -67,22 +67,25 @@ describe('JSON of a response', () => {
     ['UTF-16', Buffer.from('{}', 'utf16le')],
   ])('%s - is not JSON in UTF-8, and the error does not quote it', async (_name, body) => {
     const failure = await readJson(await receive(body), MAX_BYTES).catch((thrown: unknown) => thrown)
-    expect(failure).toMatchObject({ code: INVALID, message: 'the response is not JSON in UTF-8' })
+    expect(failure).toMatchObject({
+      code: 'VITRINE_CATALOG_INVALID',
+      message: 'the response is not JSON in UTF-8',
+    })
     expect((failure as Error).cause).toBeUndefined()
   })
 })
 
 describe('encoding of a response', () => {
   test.each([
-    ['zstd', 'the response has a content encoding that was not requested'],
-    ['compress', 'the response has a content encoding that was not requested'],
-    ['deflate', 'the response is not valid deflate data'],
-    ['gzip, br', 'the response has a content encoding that was not requested'],
-    ['gzip', 'the response is not valid gzip data'],
-    ['Br', 'the response is not valid br data'],
+    ['zstd', 'has a content encoding that was not requested'],
+    ['compress', 'has a content encoding that was not requested'],
+    ['deflate', 'is not valid deflate data'],
+    ['gzip, br', 'has a content encoding that was not requested'],
+    ['gzip', 'is not valid gzip data'],
+    ['Br', 'is not valid br data'],
   ])('%s, over plain text - %s', async (encoding, message) => {
-    const failure = readJson(await receive('{}', encoding), MAX_BYTES)
-    await expect(failure).rejects.toMatchObject({ code: INVALID, message })
+    const failure = readDecoded(await receive('{}', encoding), MAX_BYTES)
+    await expect(failure).rejects.toMatchObject({ code: 'ENCODING', message })
   })
 })
 
@@ -91,31 +94,31 @@ describe('size of a response', () => {
 
   test.each(ENCODERS)('%s - decompressed to the limit - is read; one byte more is not', async (...row) => {
     const [encoding, encode] = row
-    expect(await readJson(await receive(encode(text), encoding), 1_000)).toHaveLength(998)
-    const failure = readJson(await receive(encode(text), encoding), 999)
+    expect(await readDecoded(await receive(encode(text), encoding), 1_000)).toHaveLength(1_000)
+    const failure = readDecoded(await receive(encode(text), encoding), 999)
     await expect(failure).rejects.toMatchObject({ code: TOO_LARGE })
   })
 
   test('compressed size at the limit - is read; one byte more is not', async () => {
     const compressed = gzipSync('1')
-    expect(await readJson(await receive(compressed, 'gzip'), compressed.length)).toBe(1)
-    const failure = readJson(await receive(compressed, 'gzip'), compressed.length - 1)
+    expect(String(await readDecoded(await receive(compressed, 'gzip'), compressed.length))).toBe('1')
+    const failure = readDecoded(await receive(compressed, 'gzip'), compressed.length - 1)
     await expect(failure).rejects.toMatchObject({
       code: TOO_LARGE,
-      message: `the response is larger than ${compressed.length - 1} bytes`,
+      message: `is larger than ${compressed.length - 1} bytes`,
     })
   })
 
   test('decompressed size above the limit - the message says "decompressed"', async () => {
-    const failure = readJson(await receive(gzipSync(text), 'gzip'), 999)
-    await expect(failure).rejects.toThrow('the response is larger than 999 bytes, decompressed')
+    const failure = readDecoded(await receive(gzipSync(text), 'gzip'), 999)
+    await expect(failure).rejects.toThrow('is larger than 999 bytes, decompressed')
   })
 
   test('many chunks above the limit - their sum counts, and the rest is not read', async () => {
     const received = await receiveFrom((_incoming, outgoing) => {
       outgoing.write('"'.padEnd(600, 'x'), () => setImmediate(() => outgoing.write('x'.repeat(600))))
     })
-    const failure = readJson(received, 1_000)
+    const failure = readDecoded(received, 1_000)
     await expect(failure).rejects.toMatchObject({ code: TOO_LARGE })
     expect(received.body.destroyed).toBe(true)
   })
@@ -124,19 +127,19 @@ describe('size of a response', () => {
 describe('unwanted body', () => {
   test('endless response - discarded - closes the connection without an unhandled error', async () => {
     const ended: Promise<unknown>[] = []
-    const { body } = await receiveFrom((_incoming, outgoing) => {
+    const received = await receiveFrom((_incoming, outgoing) => {
       ended.push(once(outgoing, 'close'))
       outgoing.write('x')
     })
-    discardBody(body)
-    expect(body.listenerCount('error')).toBeGreaterThan(0)
+    discardBody(received)
+    expect(received.body.listenerCount('error')).toBeGreaterThan(0)
     await Promise.all(ended)
-    expect([body.destroyed, ended.length]).toEqual([true, 1])
+    expect([received.body.destroyed, ended.length]).toEqual([true, 1])
   })
 
   test('response that was read - discarded - is not an error', async () => {
     const received = await receive('{}')
-    await readJson(received, MAX_BYTES)
-    expect(() => discardBody(received.body)).not.toThrow()
+    await readDecoded(received, MAX_BYTES)
+    expect(() => discardBody(received)).not.toThrow()
   })
 })

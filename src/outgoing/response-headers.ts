@@ -2,6 +2,9 @@ import { DAY_SECONDS, SECOND_MS } from '../clock.ts'
 
 type HeaderValue = string | string[] | undefined
 
+/** Headers of a response, by name in lower case. */
+export type ResponseHeaders = Readonly<Record<string, HeaderValue>>
+
 const IMF_FIXDATE =
   /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d{2} (?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) \d{4} \d{2}:\d{2}:\d{2} GMT$/
 
@@ -45,6 +48,45 @@ export function computeClockSkewMs({
   if (timeMs === null || receivedAtMs < sentAtMs) return null
   const minSkewMs = timeMs + HALF_SECOND_MS - (sentAtMs + receivedAtMs) / 2
   return Math.max(minSkewMs, Math.min(0, minSkewMs + ageMs))
+}
+
+/** What identifies a version of a body; `null` without one. */
+export type Validators = Readonly<{ etag: string | null; lastModified: string | null }>
+
+/** Read the validators. They are sent back, so they must be valid headers; very long ones are not worth storing. */
+export function readValidators(headers: ResponseHeaders, maxCharacters: number): Validators {
+  const read = (name: string): string | null => {
+    const text = toFirstValue(headers[name])
+    return text.length <= maxCharacters && /^[\x20-\x7e]+$/.test(text) ? text : null
+  }
+  return { etag: read('etag'), lastModified: read('last-modified') }
+}
+
+/** Return the headers of a request for a body unless it is a known version. */
+export function toConditionalHeaders(known: Validators | null): Readonly<Record<string, string>> {
+  const { etag, lastModified } = known ?? { etag: null, lastModified: null }
+  return {
+    ...(etag !== null && { 'if-none-match': etag }),
+    ...(lastModified !== null && { 'if-modified-since': lastModified }),
+  }
+}
+
+/** Whether the known version is current. Without a validator in the request, 304 is no valid response. */
+export function isCurrent(
+  { statusCode }: Readonly<{ statusCode: number }>,
+  known: Validators | null,
+): known is Validators {
+  return statusCode === 304 && known !== null && (known.etag !== null || known.lastModified !== null)
+}
+
+export type Encoding = 'identity' | 'gzip' | 'br' | 'deflate'
+
+/** Return the content encoding; `undefined` for one that nobody requests. */
+export function findEncoding(headers: ResponseHeaders): Encoding | undefined {
+  const encoding = [headers['content-encoding'] ?? ''].flat().join().trim().toLowerCase()
+  if (encoding === '' || encoding === 'identity') return 'identity'
+  if (encoding === 'gzip' || encoding === 'br' || encoding === 'deflate') return encoding
+  return encoding === 'x-gzip' ? 'gzip' : undefined
 }
 
 /** Parse an HTTP date to Unix milliseconds; `null`: invalid. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { computeClockSkewMs, parseRetryAfter } from '../../src/lib/response-headers.ts'
+import { computeClockSkewMs, parseRetryAfter } from '../../src/outgoing/response-headers.ts'
 import { DAY_MS, HOUR_MS, SECOND_MS } from '../../src/clock.ts'
 
 const NOW_MS = Date.UTC(2026, 10, 21, 12)
