@@ -150,7 +150,15 @@ export async function streamDecoded<T>(
   consume: (chunks: AsyncIterable<Buffer>) => Promise<T>,
 ): Promise<T> {
   const encoding = getEncoding(response)
-  const read = (chunks: AsyncIterable<Buffer>): Promise<T> => consume(limitBytes(chunks, maxBytes))
+  let failure: unknown
+  const read = async (chunks: AsyncIterable<Buffer>): Promise<T> => {
+    try {
+      return await consume(limitBytes(chunks, maxBytes))
+    } catch (error) {
+      failure = error
+      throw error
+    }
+  }
   // The pipeline destroys a body that is not read to its end.
   response.body.on('error', () => {})
   try {
@@ -158,6 +166,8 @@ export async function streamDecoded<T>(
     return await pipeline(response.body, DECOMPRESSOR_STREAMS[encoding](), read)
   } catch (error) {
     const { code } = error as { code?: unknown }
+    // Node 20 reports a failure of the last step as the abort of the others.
+    if (code === 'ABORT_ERR') throw failure ?? error
     throw encoding !== 'identity' && ZLIB_ERROR_CODE.test(String(code)) ? createInvalidError(encoding) : error
   }
 }
