@@ -8,7 +8,7 @@ import type { Secrets } from './config/secrets.ts'
 import { type ShopData, type ShopFile, openShopFile, readShopData } from './config/shop-file.ts'
 import { type SubData, readSubData } from './config/sub-ids-file.ts'
 import { type Coverage, createCoverage } from './coverage/coverage.ts'
-import { type Webhook, type WebhookDetails, createWebhook } from './events/webhook.ts'
+import { type Webhook, type WebhookOptions, createWebhook } from './events/webhook.ts'
 import type { ChannelSource } from './freshness/channels.ts'
 import { createCopyChanges } from './freshness/copy-changes.ts'
 import { createSources } from './freshness/sources.ts'
@@ -29,7 +29,7 @@ import { type SubRules, createSubRules } from './offers/sub-ids.ts'
 import { type PictureConverter, openPictureConverter } from './pictures/convert-picture.ts'
 import { createPictureFetcher, type PictureNetwork, publicNetwork } from './pictures/fetch-picture.ts'
 import { type PictureFiles, findPictureFolder, openPictureFiles } from './pictures/picture-files.ts'
-import { type Pictures, type PicturesDetails, createPictures } from './pictures/pictures.ts'
+import { type Pictures, type PicturesOptions, createPictures } from './pictures/pictures.ts'
 import type { OpenLongReads } from './storage/long-reads.ts'
 import { openSqlStore } from './storage/sql-store.ts'
 import {
@@ -40,7 +40,7 @@ import {
 } from './storage/store-health.ts'
 import type { CopyStore } from './storage/store.ts'
 import type { WalkRunner } from './sync/walk-runner.ts'
-import { WalkSupervisor, type WalkSupervisorDetails } from './sync/walk-supervisor.ts'
+import { WalkSupervisor, type WalkSupervisorOptions } from './sync/walk-supervisor.ts'
 import { type Renderer, createRenderer } from './widgets/render.ts'
 import { type Widgets, createWidgets } from './widgets/widgets.ts'
 
@@ -66,7 +66,7 @@ export type EmbeddedCatalog = Readonly<{
 }>
 
 /** The catalog to call: its address, its key, and the name under which its copy is stored. */
-export type CatalogConnection = WalkSupervisorDetails['catalog']
+export type CatalogConnection = WalkSupervisorOptions['catalog']
 
 export type ContextOptions = Readonly<{
   config: Config
@@ -237,7 +237,7 @@ export async function createContext(options: ContextOptions): Promise<Context> {
 /** Return `null` without a webhook. */
 function createEventWebhook(
   { secrets, clock, logger }: ContextOptions,
-  parts: Pick<WebhookDetails, 'store' | 'metrics'>,
+  parts: Pick<WebhookOptions, 'store' | 'metrics'>,
 ): Webhook | null {
   const { webhook, proxies } = secrets
   return webhook && createWebhook({ webhook, proxies, clock, logger, ...parts })
@@ -247,7 +247,7 @@ type WalkParts = Pick<
   Context,
   'callPolicy' | 'store' | 'clockMonitor' | 'metrics' | 'ownOrigin' | 'shopFile' | 'webhook'
 > &
-  Pick<PicturesDetails, 'onStoreFailure'>
+  Pick<PicturesOptions, 'onStoreFailure'>
 
 /** Create the walks. After each one, record which feeds of the embedded catalog are stale, and send the events. */
 function createWalks(
@@ -329,7 +329,7 @@ function createPictureProxy(
   {
     metrics,
     ...parts
-  }: Pick<PicturesDetails, 'store' | 'ownOrigin' | 'onStoreFailure'> & { metrics: Metrics },
+  }: Pick<PicturesOptions, 'store' | 'ownOrigin' | 'onStoreFailure'> & { metrics: Metrics },
 ): Pictures {
   return createPictures({
     ...parts,

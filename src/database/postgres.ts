@@ -151,7 +151,7 @@ function toKyselyPool(pool: Pool, options: PostgresOptions): PostgresPool {
   return {
     async connect() {
       const client = await pool.connect().catch((error: unknown) => {
-        // The server is available, so this message must not match the connection errors in store-failures.ts.
+        // The server is available, so this message must not match the connection errors in failures.ts.
         const isPoolFull = pool.totalCount >= options.size && pool.idleCount === 0
         const poolFullError = new Error(
           `the pool is full: ${options.size} statements at once, and one more waited too long`,

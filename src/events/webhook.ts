@@ -7,8 +7,7 @@ import type { Logger } from '../observability/logger.ts'
 import type { Metrics } from '../observability/metrics.ts'
 import type { EventStore, LeasedEvent } from '../storage/events.ts'
 import { MAX_RETRY_WAIT_MS } from '../storage/sql-events.ts'
-import { toEventMessage } from './event-body.ts'
-import { type EventSender, createEventSender } from './send-event.ts'
+import { toEventMessage, type EventSender, createEventSender } from './send-event.ts'
 
 /** How often the store is asked for events, which another process may have added. */
 const POLL_MS: number = 15 * SECOND_MS
@@ -31,7 +30,7 @@ export type Webhook = Readonly<{
   stop(): Promise<void>
 }>
 
-export type WebhookDetails = Readonly<{
+export type WebhookOptions = Readonly<{
   webhook: WebhookSecrets
   proxies: Proxies
   store: EventStore
@@ -40,9 +39,9 @@ export type WebhookDetails = Readonly<{
   metrics: Pick<Metrics, 'countDelivery'>
 }>
 
-export function createWebhook(details: WebhookDetails): Webhook {
-  const { store, clock } = details
-  const sender = createEventSender(details.webhook, details.proxies, clock)
+export function createWebhook(options: WebhookOptions): Webhook {
+  const { store, clock } = options
+  const sender = createEventSender(options.webhook, options.proxies, clock)
   const owner = createLeaseOwner()
   const stopping = new AbortController()
   let waiting = new AbortController()
@@ -54,7 +53,7 @@ export function createWebhook(details: WebhookDetails): Webhook {
       // A store that fails is reported by the store's own health.
       const leased = await store.leaseEvent({ owner, forMs: LEASE_MS }).catch(() => undefined)
       const isDelivered =
-        leased !== undefined && (await deliver(details, { sender, owner, leased, stopping }))
+        leased !== undefined && (await deliver(options, { sender, owner, leased, stopping }))
       if (!isDelivered) await clock.wait(POLL_MS, signal)
     }
   }
@@ -79,7 +78,7 @@ type Attempt = Readonly<{
 
 /** Send an event and record the result. Return whether the next event may follow at once. */
 async function deliver(
-  { store, clock, logger, metrics }: WebhookDetails,
+  { store, clock, logger, metrics }: WebhookOptions,
   { sender, owner, leased, stopping }: Attempt,
 ): Promise<boolean> {
   const { event, failures } = leased

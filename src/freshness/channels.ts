@@ -13,7 +13,7 @@ import type { NegativeCache } from './negative-cache.ts'
 /** `unlisted`: the catalog lists no served channel, and no removed channel may still be shown. */
 export type ChannelListState = 'unknown' | 'unlisted' | 'known'
 
-type ChannelSourceDetails = Readonly<{
+type ChannelSourceOptions = Readonly<{
   client: CatalogClient
   callPolicy: CallPolicy
   store: Pick<CopyStore, 'findChannelList' | 'putChannelList' | 'recordEmptyChannelList'>
@@ -33,15 +33,15 @@ const STORE_READ_INTERVAL_MS: number = 10 * SECOND_MS
 
 /** The channels of the API key. A visit fetches the list again only when a channel is missing, at most once per `freshSeconds`. */
 export class ChannelSource {
-  readonly #details: ChannelSourceDetails
+  readonly #options: ChannelSourceOptions
   readonly #flights = createSingleFlight<ChannelList>()
   #cachedList: ChannelList | undefined
   #storeReadAtMs = 0
   /** Why the last read of the store failed; `undefined`: it succeeded. */
   #storeFailure: unknown
 
-  constructor(details: ChannelSourceDetails) {
-    this.#details = details
+  constructor(options: ChannelSourceOptions) {
+    this.#options = options
   }
 
   /**
@@ -50,8 +50,8 @@ export class ChannelSource {
    * @throws UnavailableError before any list could be fetched
    */
   async getChannel(channelId: string): Promise<Readonly<{ channel: Channel; isGone: boolean }>> {
-    const { clock, config } = this.#details
-    if (!isServed(this.#details, channelId)) throw new UnknownChannelError('the channel is not served')
+    const { clock, config } = this.#options
+    if (!isServed(this.#options, channelId)) throw new UnknownChannelError('the channel is not served')
     // An old list that lacks the channel is fetched again.
     const isSufficient = (list: ChannelList): boolean => hasChannel(list, channelId) || !this.#isStale(list)
     const list = this.#findCached(channelId) ?? (await this.#findList(isSufficient))
@@ -69,7 +69,7 @@ export class ChannelSource {
 
   /** Find a served channel, listed or removed, without a catalog call. */
   async findChannel(channelId: string): Promise<Channel | undefined> {
-    if (!isServed(this.#details, channelId)) return undefined
+    if (!isServed(this.#options, channelId)) return undefined
     const list = this.#cachedList ?? (await this.#findStored())
     const candidates = [...(list?.channels ?? []), ...(list?.gone ?? []).map(({ channel }) => channel)]
     return candidates.find(({ id }) => id === channelId)
@@ -78,7 +78,7 @@ export class ChannelSource {
   /** Return the served channels of the last list; empty before the first list. */
   async listChannels(): Promise<readonly Channel[]> {
     const list = await this.#findList(() => true)
-    return (list?.channels ?? []).filter(({ id }) => isServed(this.#details, id))
+    return (list?.channels ?? []).filter(({ id }) => isServed(this.#options, id))
   }
 
   async getListState(): Promise<ChannelListState> {
@@ -99,7 +99,7 @@ export class ChannelSource {
   #findCached(channelId: string): ChannelList | undefined {
     if (this.#cachedList === undefined || !hasChannel(this.#cachedList, channelId)) return undefined
     // Read in the background: a slow database must not delay the visitor.
-    if (!isWithin(this.#storeReadAtMs, STORE_READ_INTERVAL_MS, this.#details.clock.nowMs()))
+    if (!isWithin(this.#storeReadAtMs, STORE_READ_INTERVAL_MS, this.#options.clock.nowMs()))
       void this.#findStored()
     return this.#cachedList
   }
@@ -113,7 +113,7 @@ export class ChannelSource {
 
   /** Return the newer list of memory and store, without a catalog call. */
   async #findStored(): Promise<ChannelList | undefined> {
-    const { clock, config } = this.#details
+    const { clock, config } = this.#options
     this.#storeReadAtMs = clock.nowMs()
     // The visitor's timeout applies to a slow database too.
     const stored = await tryWithTimeout(clock, config.visitorTimeoutMs, this.#readStore())
@@ -122,7 +122,7 @@ export class ChannelSource {
   }
 
   async #readStore(): Promise<ChannelList | undefined> {
-    const { store, onStoreFailure } = this.#details
+    const { store, onStoreFailure } = this.#options
     try {
       const found = await store.findChannelList()
       this.#storeFailure = undefined
@@ -135,14 +135,14 @@ export class ChannelSource {
   }
 
   async #fetchInTime(): Promise<ChannelList | undefined> {
-    const { clock, config, failures, callPolicy } = this.#details
+    const { clock, config, failures, callPolicy } = this.#options
     if (failures.has(LIST_KEY) || !callPolicy.canCall('channels')) return undefined
     const fetching = this.#flights.run(LIST_KEY, async () => (this.#cachedList = await this.#fetch()))
     return tryWithTimeout(clock, config.visitorTimeoutMs, fetching)
   }
 
   async #fetch(): Promise<ChannelList> {
-    const { client, failures, store, onStoreFailure } = this.#details
+    const { client, failures, store, onStoreFailure } = this.#options
     const previous = this.#cachedList
     try {
       const { value, asOfMs } = await client.fetchChannels()
@@ -164,7 +164,7 @@ export class ChannelSource {
 
   /** Return the previous list when the new one is empty: only a later walk may accept an empty list. */
   async #keepListWhenEmpty(previous: ChannelList | undefined): Promise<ChannelList | undefined> {
-    const { store, failures, onStoreFailure } = this.#details
+    const { store, failures, onStoreFailure } = this.#options
     const knownList = (await store.findChannelList().catch(() => undefined)) ?? previous
     if (knownList === undefined || knownList.channels.length === 0) return undefined
     // Otherwise every visitor would fetch the list again.
@@ -175,12 +175,12 @@ export class ChannelSource {
   }
 
   #isShown(list: ChannelList): boolean {
-    const { clock, config } = this.#details
-    return listVisibleChannels(list, clock.nowMs(), config).some(({ id }) => isServed(this.#details, id))
+    const { clock, config } = this.#options
+    return listVisibleChannels(list, clock.nowMs(), config).some(({ id }) => isServed(this.#options, id))
   }
 
   #isStale({ asOfMs }: Pick<ChannelList, 'asOfMs'>): boolean {
-    const { clock, config } = this.#details
+    const { clock, config } = this.#options
     return classifyAge(asOfMs, clock.nowMs(), config) !== 'fresh'
   }
 }

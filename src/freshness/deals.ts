@@ -18,7 +18,7 @@ export type DealRequest = Partial<Visitor> &
     query: Omit<DealQuery, 'currency'> & Readonly<{ currency: string | null }>
   }>
 
-type DealSourceDetails = Readonly<{
+type DealSourceOptions = Readonly<{
   store: Pick<CopyStore, 'getCopyState' | 'findDeals' | 'findDealCurrency'>
   cache: LruCache<CachedDeals>
   clock: Clock
@@ -42,16 +42,16 @@ type PageRead = Pick<CachedDeals, 'page' | 'readAtMs'>
 
 /** Reads deals from memory, then from the stored copy; never calls the catalog. When the store fails, serves what is in memory. */
 export class DealSource {
-  readonly #details: DealSourceDetails
+  readonly #options: DealSourceOptions
   /** Two queues, so that a read through all deals delays no short read. */
   readonly #shortReads: FairQueue
   readonly #longReads: FairQueue
   #lastFailure: Readonly<{ error: unknown; atMs: number }> | undefined
 
-  constructor(details: DealSourceDetails) {
-    this.#details = details
-    this.#shortReads = createFairQueue(details.clock)
-    this.#longReads = createFairQueue(details.clock)
+  constructor(options: DealSourceOptions) {
+    this.#options = options
+    this.#shortReads = createFairQueue(options.clock)
+    this.#longReads = createFairQueue(options.clock)
   }
 
   /**
@@ -59,23 +59,23 @@ export class DealSource {
    * @throws UnavailableError before the first complete walk with products, when the copy has expired, or when the read misses the visitor's timeout
    */
   async getDeals(request: DealRequest): Promise<Cached<DealPage>> {
-    const { clock, config, cache } = this.#details
+    const { clock, config, cache } = this.#options
     const key = JSON.stringify(request.query)
     const cachedDeals = cache.get(key)
     let failure: UnavailableError | undefined
     const pendingResult = this.#find(request, key, cachedDeals).catch((error: unknown) => {
-      failure = toUnavailable(error, this.#details)
+      failure = toUnavailable(error, this.#options)
       throw failure
     })
     // The visitor's timeout applies to a slow database too.
     const found = await tryWithTimeout(clock, config.visitorTimeoutMs, pendingResult)
     if (found !== undefined) return found
-    if (cachedDeals !== undefined) return toCached(cachedDeals, this.#details)
+    if (cachedDeals !== undefined) return toCached(cachedDeals, this.#options)
     throw failure ?? createTimeoutError(this.#findLastFailure())
   }
 
   async #find(request: DealRequest, key: string, cachedDeals?: CachedDeals): Promise<Cached<DealPage>> {
-    const { cache, store } = this.#details
+    const { cache, store } = this.#options
     const { currentWalk, completedStartedAtMs, hadProducts } = await store.getCopyState(
       request.query.channelId,
     )
@@ -83,7 +83,7 @@ export class DealSource {
     if (currentWalk === 0 || completedStartedAtMs === null || !hadProducts)
       throw new UnavailableError('no complete walk of the channel has found products yet')
     if (cachedDeals?.walk === currentWalk && this.#isFresh(cachedDeals))
-      return toFresh(cachedDeals, this.#details)
+      return toFresh(cachedDeals, this.#options)
     const read = await this.#runQueued(request, `${key} ${currentWalk}`, async (timeoutMs) => {
       const { page, readAtMs } = await this.#readPage(request.query, timeoutMs)
       const asOfMs = findOldestMs(page.deals, completedStartedAtMs)
@@ -92,7 +92,7 @@ export class DealSource {
       cache.set(key, deals, JSON.stringify(page.deals).length * 2)
       return deals
     })
-    return toFresh(read, this.#details)
+    return toFresh(read, this.#options)
   }
 
   /** Run a read in the visitor's turn. Visitors who wait for the same key share it. */
@@ -101,7 +101,7 @@ export class DealSource {
     key: string,
     read: (timeoutMs: number) => Promise<CachedDeals>,
   ): Promise<CachedDeals> {
-    const { clock, config } = this.#details
+    const { clock, config } = this.#options
     const timeoutMs = config.visitorTimeoutMs
     // A long read may use half the time, which leaves time for the next one.
     const { queue, longestMs } = isShortRead(query)
@@ -123,7 +123,7 @@ export class DealSource {
   }
 
   async #readPage(query: DealRequest['query'], timeoutMs: number): Promise<PageRead> {
-    const { clock, store } = this.#details
+    const { clock, store } = this.#options
     const readAtMs = clock.nowMs()
     const currency = query.currency ?? (await store.findDealCurrency(query.channelId))
     const found = currency === undefined ? [] : await store.findDeals({ ...query, currency }, timeoutMs)
@@ -133,13 +133,13 @@ export class DealSource {
 
   /** Return the error of the last read, unless it is older than the visitor's timeout. */
   #findLastFailure(): unknown {
-    const { clock, config } = this.#details
+    const { clock, config } = this.#options
     const last = this.#lastFailure
     return last !== undefined && clock.nowMs() - last.atMs <= config.visitorTimeoutMs ? last.error : undefined
   }
 
   #isFresh({ readAtMs, saleEndMs }: CachedDeals): boolean {
-    const { clock, config } = this.#details
+    const { clock, config } = this.#options
     const nowMs = clock.nowMs()
     return isWithin(readAtMs, config.freshSeconds * SECOND_MS, nowMs) && (saleEndMs ?? Infinity) > nowMs
   }
@@ -150,7 +150,7 @@ function createTimeoutError(cause: unknown): UnavailableError {
   return new UnavailableError('the stored copy could not be read in time', { cause })
 }
 
-function toUnavailable(error: unknown, { onStoreFailure }: DealSourceDetails): UnavailableError {
+function toUnavailable(error: unknown, { onStoreFailure }: DealSourceOptions): UnavailableError {
   if (error instanceof UnavailableError) return error
   onStoreFailure(error)
   return new UnavailableError('the stored copy cannot be read', { cause: error })
@@ -160,7 +160,7 @@ function toUnavailable(error: unknown, { onStoreFailure }: DealSourceDetails): U
  * Remove ended sales and expired products from a page. The page's times tell whether there are any. Valid until a newer walk may be
  * visible, or the status changes.
  */
-function toCached(read: CachedDeals, { clock, config }: DealSourceDetails): Cached<DealPage> {
+function toCached(read: CachedDeals, { clock, config }: DealSourceOptions): Cached<DealPage> {
   const nowMs = clock.nowMs()
   const running = read.saleEndMs !== null && read.saleEndMs <= nowMs ? dropEnded(read, nowMs) : read
   const { page, asOfMs } =
@@ -173,9 +173,9 @@ function toCached(read: CachedDeals, { clock, config }: DealSourceDetails): Cach
 }
 
 /** Convert a page that is read again when it is no longer fresh. */
-function toFresh(read: CachedDeals, details: DealSourceDetails): Cached<DealPage> {
-  const cached = toCached(read, details)
-  const readAgainMs = read.readAtMs + details.config.freshSeconds * SECOND_MS
+function toFresh(read: CachedDeals, options: DealSourceOptions): Cached<DealPage> {
+  const cached = toCached(read, options)
+  const readAgainMs = read.readAtMs + options.config.freshSeconds * SECOND_MS
   return { ...cached, validUntilMs: Math.min(cached.validUntilMs, readAgainMs) }
 }
 

@@ -6,7 +6,7 @@ import { tryReadBeforeDeadline } from '../lib/with-timeout.ts'
 import type { PriceSeries } from '../offers/price-history.ts'
 import type { CopyStore } from '../storage/store.ts'
 
-type HistorySourceDetails = Readonly<{
+type HistorySourceOptions = Readonly<{
   store: Pick<CopyStore, 'findPriceSeries'>
   cache: LruCache<CachedHistory>
   clock: Clock
@@ -26,7 +26,7 @@ type History = Readonly<{ series: readonly PriceSeries[]; validUntilMs: number }
 /** Reads the observed prices of a product from memory, then from the stored copy. */
 export type HistorySource = ReturnType<typeof createHistorySource>
 
-export function createHistorySource({ store, cache, clock, config, onStoreFailure }: HistorySourceDetails) {
+export function createHistorySource({ store, cache, clock, config, onStoreFailure }: HistorySourceOptions) {
   const flights = createSingleFlight<CachedHistory>()
   const freshMs = config.freshSeconds * SECOND_MS
 

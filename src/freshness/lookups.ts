@@ -34,7 +34,7 @@ export type Lookups = Readonly<{
 }>
 
 /** `isShared`: other processes use the store. `timeoutMs`: of the longest call. `isFresh`: an entry of that time needs no call. */
-export type LookupsDetails = Readonly<{
+export type LookupsOptions = Readonly<{
   store: Pick<CopyStore, 'acquireLookupLease' | 'releaseLookupLease' | 'findProduct' | 'putLookups'>
   isShared: boolean
   clock: Clock
@@ -43,14 +43,14 @@ export type LookupsDetails = Readonly<{
   onStoreFailure(error: unknown): void
 }>
 
-export function createLookups(details: LookupsDetails): Lookups {
-  const { store, clock, onStoreFailure } = details
+export function createLookups(options: LookupsOptions): Lookups {
+  const { store, clock, onStoreFailure } = options
   const stopping = new AbortController()
   // Any number of look-ups may wait at once.
   setMaxListeners(0, stopping.signal)
-  const pendingWrites = createPendingWrites(details)
+  const pendingWrites = createPendingWrites(options)
   const running = new Set<Promise<unknown>>()
-  const leaseMs = details.timeoutMs + WRITE_GRACE_MS
+  const leaseMs = options.timeoutMs + WRITE_GRACE_MS
 
   const acquireLease = (product: ProductKey, owner: string): Promise<boolean> =>
     store.acquireLookupLease(product, { owner, forMs: leaseMs }).catch((error: unknown) => {
@@ -59,7 +59,7 @@ export function createLookups(details: LookupsDetails): Lookups {
     })
   const findFresh = async ({ channelId, gtin }: ProductKey): Promise<CopyEntry | undefined> => {
     const entry = await store.findProduct(channelId, gtin).catch(() => undefined)
-    return entry !== undefined && details.isFresh(entry.asOfMs) ? entry : undefined
+    return entry !== undefined && options.isFresh(entry.asOfMs) ? entry : undefined
   }
   const fetchUnderLease = async (
     product: ProductKey,
@@ -108,7 +108,7 @@ export function createLookups(details: LookupsDetails): Lookups {
   }
   return {
     async run(product, fetch) {
-      if (details.isShared) return track(fetchOrWait(product, fetch))
+      if (options.isShared) return track(fetchOrWait(product, fetch))
       const fetched = await fetch()
       void pendingWrites.put(product, fetched)
       return fetched.entry
@@ -124,7 +124,7 @@ export function createLookups(details: LookupsDetails): Lookups {
 }
 
 /** Holds at most `MAX_BYTES`, but always accepts a single look-up. */
-function createPendingWrites({ store, onStoreFailure }: LookupsDetails) {
+function createPendingWrites({ store, onStoreFailure }: LookupsOptions) {
   const pending = new Map<string, Readonly<{ entry: CopyEntry; done: Promise<void> }>>()
   let bytesWriting = 0
   return {

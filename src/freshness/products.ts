@@ -22,7 +22,7 @@ import type { ChannelSource } from './channels.ts'
 import type { FetchedProduct, Lookups } from './lookups.ts'
 import type { NegativeCache } from './negative-cache.ts'
 
-export type ProductSourceDetails = Readonly<{
+export type ProductSourceOptions = Readonly<{
   client: CatalogClient
   callPolicy: CallPolicy
   store: Pick<CopyStore, 'findProduct' | 'findMalformedEntry' | 'getCopyState'>
@@ -53,11 +53,11 @@ type FoundEntry = Readonly<{ entry: CopyEntry | undefined; isCopyRead: boolean; 
 
 /** Finds a product in memory, then in the stored copy, then in the catalog. */
 export class ProductSource {
-  readonly #details: ProductSourceDetails
+  readonly #options: ProductSourceOptions
   readonly #flights = createSingleFlight<CopyEntry>()
 
-  constructor(details: ProductSourceDetails) {
-    this.#details = details
+  constructor(options: ProductSourceOptions) {
+    this.#options = options
   }
 
   /**
@@ -69,7 +69,7 @@ export class ProductSource {
     const found = await this.#findEntry(request)
     const { entry } = found
     if (entry?.product === null) {
-      const { clock, config } = this.#details
+      const { clock, config } = this.#options
       const isNotFoundCached = isWithin(entry.asOfMs, config.notFoundSeconds * SECOND_MS, clock.nowMs())
       return isNotFoundCached ? this.#toCurrent(entry, 'hit') : this.#getUnknown(request, found)
     }
@@ -98,14 +98,14 @@ export class ProductSource {
     { isCopyRead, failure }: FoundEntry,
   ): Promise<Cached<Product | null>> {
     const { walkedAtMs, isEmpty, hasMalformed } = isCopyRead
-      ? await readCompleteness(this.#details, request)
-      : toUnknownCompleteness(this.#details)
+      ? await readCompleteness(this.#options, request)
+      : toUnknownCompleteness(this.#options)
     if (walkedAtMs !== undefined)
       return {
         ...this.#toMissing(walkedAtMs, 'hit'),
         value: hasMalformed ? await this.#findMalformed(request) : null,
       }
-    if (!isCheckDigitValid(request.gtin)) return this.#toMissing(this.#details.clock.nowMs(), 'hit')
+    if (!isCheckDigitValid(request.gtin)) return this.#toMissing(this.#options.clock.nowMs(), 'hit')
     const entry = await this.#fetchInTime({ ...request, isCopyEmpty: isEmpty }, 'lookup')
     if (entry !== undefined) return this.#toCurrent(entry, 'miss')
     throw new UnavailableError(
@@ -118,9 +118,9 @@ export class ProductSource {
 
   /** Return what a walk dropped because its entry is malformed, without offers; `null`: no shop sells the product. */
   async #findMalformed({ channelId, gtin, deadlineMs }: ProductRequest): Promise<Product | null> {
-    const { store, onStoreFailure } = this.#details
+    const { store, onStoreFailure } = this.#options
     const read = store.findMalformedEntry(channelId, gtin).catch(onStoreFailure)
-    const problem = await tryReadBeforeDeadline(this.#details, deadlineMs, read)
+    const problem = await tryReadBeforeDeadline(this.#options, deadlineMs, read)
     return problem === undefined ? null : { gtin, title: '', brand: null, images: [], offers: [], problem }
   }
 
@@ -129,7 +129,7 @@ export class ProductSource {
    * no shop sells it, because a walk may have found it since.
    */
   async #findEntry(request: ProductRequest): Promise<FoundEntry> {
-    const { cache, lookups, store, clock, onStoreFailure } = this.#details
+    const { cache, lookups, store, clock, onStoreFailure } = this.#options
     const cachedEntry = cache.get(request.key) ?? lookups.findPending(request)
     const isSold = cachedEntry !== undefined && cachedEntry.product !== null
     if (isSold && this.#classifyAge(cachedEntry) === 'fresh') return { entry: cachedEntry, isCopyRead: true }
@@ -146,7 +146,7 @@ export class ProductSource {
         return undefined
       }
     }
-    const stored = await tryReadBeforeDeadline(this.#details, request.deadlineMs, read())
+    const stored = await tryReadBeforeDeadline(this.#options, request.deadlineMs, read())
     const isStoredNewer =
       stored !== undefined && (cachedEntry === undefined || isReplacement(stored, cachedEntry, clock.nowMs()))
     if (isStoredNewer) this.#cacheEntry(request, stored)
@@ -156,17 +156,17 @@ export class ProductSource {
   /** Fetch before the visitor's deadline; `undefined` when the call fails, is late or is not allowed. */
   async #fetchInTime(request: ProductRequest, purpose: Purpose): Promise<CopyEntry | undefined> {
     if (!this.#canCall(request, purpose)) return undefined
-    const timeoutMs = computeRemainingWaitMs(this.#details, request.deadlineMs, 0)
-    return tryWithTimeout(this.#details.clock, timeoutMs, this.#refresh(request, purpose))
+    const timeoutMs = computeRemainingWaitMs(this.#options, request.deadlineMs, 0)
+    return tryWithTimeout(this.#options.clock, timeoutMs, this.#refresh(request, purpose))
   }
 
   #canCall({ key }: ProductRequest, purpose: Purpose): boolean {
-    const { failures, callPolicy } = this.#details
+    const { failures, callPolicy } = this.#options
     return this.#flights.has(key) || (!failures.has(key) && callPolicy.canCall(purpose))
   }
 
   #refresh(request: ProductRequest, purpose: Purpose): Promise<CopyEntry> {
-    const { lookups, cache } = this.#details
+    const { lookups, cache } = this.#options
     return this.#flights.run(request.key, async () => {
       const entry = await lookups.run(request, () => this.#lookUp(request, purpose))
       // An entry that another process fetched is not in memory yet.
@@ -176,7 +176,7 @@ export class ProductSource {
   }
 
   async #lookUp(request: ProductRequest, purpose: Purpose): Promise<FetchedProduct> {
-    const { client, channels, failures, onDrops } = this.#details
+    const { client, channels, failures, onDrops } = this.#options
     const { channelId, gtin, key } = request
     try {
       const { value, asOfMs } = await client.fetchProduct({ channelId, gtin, purpose })
@@ -205,7 +205,7 @@ export class ProductSource {
   /** @throws CatalogInvalidError when every offer is malformed, but the offers known before may still be shown */
   async #checkMalformed(request: ProductRequest, { offers }: Product): Promise<void> {
     if (offers.length > 0) return
-    const { cache, store } = this.#details
+    const { cache, store } = this.#options
     const stored = cache.get(request.key) ?? store.findProduct(request.channelId, request.gtin)
     const knownEntry = await Promise.resolve(stored).catch(() => undefined)
     if (knownEntry === undefined || this.#classifyAge(knownEntry) === 'gone') return
@@ -217,19 +217,19 @@ export class ProductSource {
   #keepBrand({ key }: ProductRequest, entry: CopyEntry): CopyEntry {
     const { product } = entry
     if (product === null || product.brand !== null) return entry
-    return { ...entry, product: { ...product, brand: this.#details.cache.get(key)?.product?.brand ?? null } }
+    return { ...entry, product: { ...product, brand: this.#options.cache.get(key)?.product?.brand ?? null } }
   }
 
   /** Cache the entry and return its estimated bytes. */
   #cacheEntry({ key }: ProductRequest, entry: CopyEntry): number {
     const bytes = estimateBytes(entry.product)
-    this.#details.cache.set(key, entry, bytes)
+    this.#options.cache.set(key, entry, bytes)
     return bytes
   }
 
   /** Convert an entry that stays valid while it is fresh. */
   #toCurrent({ product, asOfMs }: CopyEntry, status: CacheStatus): Cached<Product | null> {
-    const { config } = this.#details
+    const { config } = this.#options
     if (product !== null)
       return { value: product, asOfMs, status, validUntilMs: computeStatusEndMs(asOfMs, status, config) }
     const cached = this.#toMissing(asOfMs, status)
@@ -245,7 +245,7 @@ export class ProductSource {
   ): Cached<Product | null> {
     const cached = { value: product, asOfMs, status }
     if (this.#canCall(request, 'refresh')) return { ...cached, validUntilMs: 0 }
-    const { clock, config, failures, callPolicy } = this.#details
+    const { clock, config, failures, callPolicy } = this.#options
     const nowMs = clock.nowMs()
     const { quota, keyRefusedUntilMs } = callPolicy.getLocalState()
     // Shares of the daily limit are renewed at midnight.
@@ -261,12 +261,12 @@ export class ProductSource {
 
   /** Return that no shop sells the product, until a newer walk may have found it. */
   #toMissing(asOfMs: number, status: CacheStatus): Cached<Product | null> {
-    const validUntilMs = this.#details.clock.nowMs() + WALK_VISIBLE_WITHIN_MS
+    const validUntilMs = this.#options.clock.nowMs() + WALK_VISIBLE_WITHIN_MS
     return { value: null, asOfMs, status, validUntilMs }
   }
 
   #classifyAge({ asOfMs }: CopyEntry): ReturnType<typeof classifyAge> {
-    return classifyAge(asOfMs, this.#details.clock.nowMs(), this.#details.config)
+    return classifyAge(asOfMs, this.#options.clock.nowMs(), this.#options.config)
   }
 }
 
@@ -303,7 +303,7 @@ export type Completeness = Readonly<{
   hasMalformed: boolean
 }>
 
-type CompletenessRules = Pick<ProductSourceDetails, 'findWalkPeriodMs' | 'isCatalogEmbedded'>
+type CompletenessRules = Pick<ProductSourceOptions, 'findWalkPeriodMs' | 'isCatalogEmbedded'>
 
 function toUnknownCompleteness({ findWalkPeriodMs, isCatalogEmbedded }: CompletenessRules): Completeness {
   return {
@@ -314,25 +314,25 @@ function toUnknownCompleteness({ findWalkPeriodMs, isCatalogEmbedded }: Complete
 }
 
 export async function readCompleteness(
-  details: CompletenessRules &
-    Pick<ProductSourceDetails, 'clock' | 'config'> &
+  options: CompletenessRules &
+    Pick<ProductSourceOptions, 'clock' | 'config'> &
     Readonly<{ store: Pick<CopyStore, 'getCopyState'> }>,
   { channelId, deadlineMs }: Pick<ProductRequest, 'channelId' | 'deadlineMs'>,
 ): Promise<Completeness> {
-  if (details.findWalkPeriodMs === null) return toUnknownCompleteness(details)
-  const state = await tryReadBeforeDeadline(details, deadlineMs, details.store.getCopyState(channelId))
-  if (state === undefined) return toUnknownCompleteness(details)
+  if (options.findWalkPeriodMs === null) return toUnknownCompleteness(options)
+  const state = await tryReadBeforeDeadline(options, deadlineMs, options.store.getCopyState(channelId))
+  if (state === undefined) return toUnknownCompleteness(options)
   // Before the first walk, nothing suggests that the catalog of another server is empty.
-  const isDoubtful = details.isCatalogEmbedded || state.currentWalk > 0 || state.isRunning
+  const isDoubtful = options.isCatalogEmbedded || state.currentWalk > 0 || state.isRunning
   return {
-    walkedAtMs: findRecentWalk(details, state),
+    walkedAtMs: findRecentWalk(options, state),
     isEmpty: isDoubtful && !state.hadProducts && !state.hasProducts,
     hasMalformed: (state.drops.product ?? 0) > 0,
   }
 }
 
 function findRecentWalk(
-  { findWalkPeriodMs, clock }: Pick<ProductSourceDetails, 'findWalkPeriodMs' | 'clock'>,
+  { findWalkPeriodMs, clock }: Pick<ProductSourceOptions, 'findWalkPeriodMs' | 'clock'>,
   { completedAtMs, completedStartedAtMs, hadProducts }: CopyState,
 ): number | undefined {
   if (completedAtMs === null || completedStartedAtMs === null || !hadProducts) return undefined

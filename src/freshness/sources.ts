@@ -13,7 +13,7 @@ import { createLookups } from './lookups.ts'
 import { createNegativeCache } from './negative-cache.ts'
 import { ProductSource } from './products.ts'
 
-type SourcesDetails = Readonly<{
+type SourcesOptions = Readonly<{
   config: Config
   clock: Clock
   client: CatalogClient
@@ -28,7 +28,7 @@ type SourcesDetails = Readonly<{
   onDrops(drops: DropCounts, channelId: string): void
 }>
 
-export function createSources({ config, caches, onDrops, ...parts }: SourcesDetails) {
+export function createSources({ config, caches, onDrops, ...parts }: SourcesOptions) {
   const { clock } = parts
   const shared = { ...parts, config: config.freshness }
   const failures = createNegativeCache(clock)

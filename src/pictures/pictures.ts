@@ -2,7 +2,7 @@
  * Pictures from this server (`VITRINE_PICTURES=proxy`): `/pictures/{hash}/{width}`.
  *
  * 1. The stored copy tells the address of a hash. No request contains an address, so nobody can make this server fetch one.
- * 2. `fetch-picture.ts` fetches the original, only from public addresses (`picture-network.ts`), within its limits.
+ * 2. `fetch-picture.ts` fetches the original, only from public addresses, within its limits.
  * 3. `convert-picture.ts` checks it, and makes each width as WebP, or JPEG for newsletters, if the package `sharp` is installed.
  * 4. `picture-files.ts` stores originals and widths in a folder of bounded size, which all processes of a machine share.
  *
@@ -72,7 +72,7 @@ export type Pictures = Readonly<{
   close(): Promise<void>
 }>
 
-export type PicturesDetails = Readonly<{
+export type PicturesOptions = Readonly<{
   store: Pick<CopyStore, 'findPicture'>
   fetcher: PictureFetcher
   /** Called before the first picture, because `sharp` needs 30 MB of memory. */
@@ -86,13 +86,13 @@ export type PicturesDetails = Readonly<{
   onStoreFailure(error: unknown): void
 }>
 
-export function createPictures(details: PicturesDetails): Pictures {
-  const service = new PictureService(details)
+export function createPictures(options: PicturesOptions): Pictures {
+  const service = new PictureService(options)
   return {
     publish: (address) => service.publish(address),
     find: (request) => service.find(request),
-    byteCount: () => details.files.byteCount(),
-    close: () => details.fetcher.close(),
+    byteCount: () => options.files.byteCount(),
+    close: () => options.fetcher.close(),
   }
 }
 
@@ -104,7 +104,7 @@ type Conversion = ConversionRequest & Readonly<{ hash: string; digest: string; n
 type KnownSource = Source & Readonly<{ address: string }>
 
 class PictureService {
-  readonly #details: PicturesDetails
+  readonly #options: PicturesOptions
   readonly #queue: ReturnType<typeof createFairQueue>
   readonly #hosts: PictureHosts
   readonly #downloads = createSingleFlight<Original>()
@@ -118,19 +118,19 @@ class PictureService {
 
   #converter: Promise<PictureConverter> | undefined
 
-  constructor(details: PicturesDetails) {
-    this.#details = details
-    this.#queue = createFairQueue(details.clock, FETCH_LIMITS)
-    this.#hosts = createPictureHosts(details.clock)
-    this.#failures = new RememberedFailures(details.clock)
-    this.#logLimiter = new LogRateLimiter(details.clock)
+  constructor(options: PicturesOptions) {
+    this.#options = options
+    this.#queue = createFairQueue(options.clock, FETCH_LIMITS)
+    this.#hosts = createPictureHosts(options.clock)
+    this.#failures = new RememberedFailures(options.clock)
+    this.#logLimiter = new LogRateLimiter(options.clock)
   }
 
   /** A page that was just rendered can be ahead of the stored copy, which look-ups reach a moment later. */
   publish(address: string): string | undefined {
-    if (parseUrl(address)?.origin === this.#details.ownOrigin) return undefined
+    if (parseUrl(address)?.origin === this.#options.ownOrigin) return undefined
     const hash = toPictureHash(address)
-    this.#addresses.set(hash, { address, asOfMs: this.#details.clock.nowMs() })
+    this.#addresses.set(hash, { address, asOfMs: this.#options.clock.nowMs() })
     return hash
   }
 
@@ -140,7 +140,7 @@ class PictureService {
     const address = found ?? null
     try {
       return await failAfter(
-        { clock: this.#details.clock, timeoutMs: VISITOR_TIMEOUT_MS },
+        { clock: this.#options.clock, timeoutMs: VISITOR_TIMEOUT_MS },
         () => new PictureError('busy'),
         this.#getPicture({ hash, address, ...request }),
       )
@@ -157,7 +157,7 @@ class PictureService {
   }
 
   async #openConverter(): Promise<PictureConverter> {
-    const { logger, openConverter } = this.#details
+    const { logger, openConverter } = this.#options
     const converter = await openConverter()
     if (converter.convert === null)
       logger.warn('the package sharp is not installed: pictures are served in their original size')
@@ -166,7 +166,7 @@ class PictureService {
 
   /** Return `null` when the copy cannot be read: a stored picture can still be shown. */
   async #findAddress(hash: string): Promise<string | null | undefined> {
-    const { clock, store, ownOrigin, onStoreFailure } = this.#details
+    const { clock, store, ownOrigin, onStoreFailure } = this.#options
     const known = this.#addresses.get(hash)
     if (known !== undefined && isWithin(known.asOfMs, ADDRESS_FRESH_MS, clock.nowMs())) return known.address
     let address: string | undefined
@@ -201,12 +201,12 @@ class PictureService {
   }
 
   async #findOriginal(hash: string): Promise<Original | undefined> {
-    const file = await this.#details.files.find(toOriginalName(hash))
+    const file = await this.#options.files.find(toOriginalName(hash))
     return file && parseOriginal(file.meta)
   }
 
   #isFresh({ fetchedAtMs }: Original): boolean {
-    return isWithin(fetchedAtMs, ORIGINAL_FRESH_MS, this.#details.clock.nowMs())
+    return isWithin(fetchedAtMs, ORIGINAL_FRESH_MS, this.#options.clock.nowMs())
   }
 
   async #getBody(source: Source, { digest }: Original) {
@@ -215,14 +215,14 @@ class PictureService {
     if (convert === null) return this.#getOriginalBody(hash, recipe)
     const version = toVersion(source, recipe)
     const name = toConvertedName(hash, digest, version)
-    const stored = await this.#details.files.read(name)
+    const stored = await this.#options.files.read(name)
     const body = stored?.body ?? (await this.#convert({ hash, digest, name, width, format, visitor }))
     return { body, mediaType: toMediaType(format), etag: toEtag(digest, version) }
   }
 
   /** Everything about the body comes from one file: it may have been replaced since it was found. */
   async #getOriginalBody(hash: string, recipe: string) {
-    const { files } = this.#details
+    const { files } = this.#options
     const file = await files.find(toOriginalName(hash))
     const original = file && parseOriginal(file.meta)
     if (file === undefined || original === undefined) throw new PictureError('busy')
@@ -243,7 +243,7 @@ class PictureService {
 
   /** Convert the original once for all visitors. If the result cannot be stored, it is still served. */
   async #convert({ hash, digest, name, ...request }: Conversion): Promise<Buffer> {
-    const { files } = this.#details
+    const { files } = this.#options
     this.#failures.check(name)
     const readOriginal = async (): Promise<Buffer> => {
       const file = await files.read(toOriginalName(hash))
@@ -288,7 +288,7 @@ class PictureService {
 
   async #download(source: KnownSource, known: Original | null): Promise<Original> {
     const { hash, address, visitor } = source
-    const { onFetch } = this.#details
+    const { onFetch } = this.#options
     try {
       const host = toHost(address)
       this.#hosts.check(host)
@@ -309,7 +309,7 @@ class PictureService {
 
   async #fetchAndStore(source: KnownSource, known: Original | null): Promise<Original> {
     const { hash, address } = source
-    const { files, onFetch } = this.#details
+    const { files, onFetch } = this.#options
     const name = toOriginalName(hash)
     const fetched = await this.#fetch(address, known)
     const { etag, lastModified, fetchedAtMs } = fetched
@@ -344,7 +344,7 @@ class PictureService {
 
   /** A failure is logged only: the picture is converted again when it is requested. */
   async #storeConverted({ hash, name }: Pick<Conversion, 'hash' | 'name'>, body: Buffer): Promise<void> {
-    await this.#details.files
+    await this.#options.files
       .write(name, {}, body)
       .catch((error: unknown) => this.#logFailure({ hash, error }))
   }
@@ -353,7 +353,7 @@ class PictureService {
     const host = toHost(address)
     this.#hosts.check(host)
     try {
-      const fetched = await this.#details.fetcher.fetch(address, known)
+      const fetched = await this.#options.fetcher.fetch(address, known)
       this.#hosts.record(host, undefined)
       return fetched
     } catch (error) {
@@ -364,7 +364,7 @@ class PictureService {
 
   /** @throws PictureError if the version was deleted or replaced during the request */
   async #readVersion(name: string, known: Original | null): Promise<Buffer> {
-    const stored = await this.#details.files.read(name)
+    const stored = await this.#options.files.read(name)
     if (stored === undefined || stored.meta['digest'] !== known?.digest) throw new PictureError('busy')
     return stored.body
   }
@@ -372,7 +372,7 @@ class PictureService {
   /** Log the host only: the path of a picture says nothing more, and its query can have a token. */
   #logFailure({ hash, address, error }: Readonly<{ hash: string; address?: string; error: unknown }>): void {
     const failure = error instanceof PictureError ? error.failure : undefined
-    const { logger } = this.#details
+    const { logger } = this.#options
     const level = failure === undefined || failure === 'disk' ? 'warn' : 'info'
     if (!logger.isLevelEnabled(level)) return
     const leftOut = this.#logLimiter.tryAcquire()

@@ -3,7 +3,7 @@ import { WalkError } from '../errors.ts'
 import { isClockSkewed, readDatabaseClockSkewMs } from '../observability/clock-monitor.ts'
 import type { CopyStore } from '../storage/store.ts'
 
-type ClockDetails = Readonly<{
+type ClockOptions = Readonly<{
   store: Pick<CopyStore, 'readDatabaseTime' | 'findFutureCopies'>
   clock: Clock
   /** How far the catalog's clock is ahead of this one, in milliseconds; `undefined`: unknown. */
@@ -18,7 +18,7 @@ export async function checkWalkClock({
   store,
   clock,
   catalogSkewMs,
-}: ClockDetails): Promise<Readonly<{ isUnreliable: boolean }>> {
+}: ClockOptions): Promise<Readonly<{ isUnreliable: boolean }>> {
   const databaseSkewMs = await readDatabaseClockSkewMs(store, clock)
   const clockSkewsMs = [databaseSkewMs, catalogSkewMs].filter((skewMs) => typeof skewMs === 'number')
   if (clockSkewsMs.length === 0 || !clockSkewsMs.every(isClockSkewed)) return { isUnreliable: false }

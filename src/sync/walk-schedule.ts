@@ -61,7 +61,7 @@ const SLACK_MS: number = MINUTE_MS
 /** A walk this recent belongs to the same scheduled run, made by another process. */
 export const RECENT_WALK_MS: number = 2 * MINUTE_MS
 
-export type WalkDueDetails = Readonly<{
+export type WalkDueOptions = Readonly<{
   clock: Clock
   logger: Logger
   callPolicy: Pick<CallPolicy, 'readState'>
@@ -70,20 +70,20 @@ export type WalkDueDetails = Readonly<{
 }>
 
 /** Return whether a scheduled walk may run: calls are not paused, and the day's walks fit into their share of the daily limit. */
-export async function isWalkDue(details: WalkDueDetails): Promise<boolean> {
-  const nowMs = details.clock.nowMs()
-  const { quota, limit, remaining } = await details.callPolicy.readState()
+export async function isWalkDue(options: WalkDueOptions): Promise<boolean> {
+  const nowMs = options.clock.nowMs()
+  const { quota, limit, remaining } = await options.callPolicy.readState()
   if (nowMs < quota.limitedUntilMs || remaining?.walk === 0) {
-    details.logger.info(
+    options.logger.info(
       { pausedUntilMs: quota.limitedUntilMs, left: remaining },
       'skipped a scheduled walk: catalog calls are paused or the walk share is used up',
     )
     return false
   }
-  const states = await readServedCopies(details).catch(() => [])
+  const states = await readServedCopies(options).catch(() => [])
   const startedAtMs = findOldestStart(states, nowMs)
   if (startedAtMs === undefined) return true
-  const periodMs = details.config.findWalkPeriodMs?.(nowMs) ?? Infinity
+  const periodMs = options.config.findWalkPeriodMs?.(nowMs) ?? Infinity
   if (isWithin(startedAtMs, Math.min(RECENT_WALK_MS, periodMs / 2), nowMs)) return false
   if (limit === undefined) return true
   // One call for the list of channels and one per page.
@@ -104,15 +104,15 @@ function findOldestStart(states: readonly CopyState[], nowMs: number): number | 
   return startsMs.length > 0 ? Math.min(...startsMs) : undefined
 }
 
-type ServedDetails = Pick<WalkDueDetails, 'store' | 'config'>
+type ServedOptions = Pick<WalkDueOptions, 'store' | 'config'>
 
 /** Read the copy states of the served channels in the last list. */
-export async function readServedCopies(details: ServedDetails): Promise<readonly CopyState[]> {
-  const servedIds = await listServedIds(details)
-  return Promise.all(servedIds.map((id) => details.store.getCopyState(id)))
+export async function readServedCopies(options: ServedOptions): Promise<readonly CopyState[]> {
+  const servedIds = await listServedIds(options)
+  return Promise.all(servedIds.map((id) => options.store.getCopyState(id)))
 }
 
-async function listServedIds({ store, config }: ServedDetails): Promise<readonly string[]> {
+async function listServedIds({ store, config }: ServedOptions): Promise<readonly string[]> {
   const list = await store.findChannelList()
   return (list?.channels ?? []).map(({ id }) => id).filter((id) => isServed(config, id))
 }
@@ -120,17 +120,17 @@ async function listServedIds({ store, config }: ServedDetails): Promise<readonly
 /** A walk that must not wait for the schedule: its process has died, or a wrong clock dated the copy in the future. */
 export type UnscheduledWalk = Readonly<{ reason: 'takeover' | 'future-times'; channelIds: readonly string[] }>
 
-type UnscheduledWalkDetails = WalkDueDetails &
+type UnscheduledWalkOptions = WalkDueOptions &
   Readonly<{ store: Pick<CopyStore, 'findUnfinishedWalks' | 'findFutureCopies'> }>
 
 /** Find an urgent walk; `undefined` when there is none or the store cannot be read. */
 export async function findUnscheduledWalk(
-  details: UnscheduledWalkDetails,
+  options: UnscheduledWalkOptions,
 ): Promise<UnscheduledWalk | undefined> {
-  const { logger, store } = details
+  const { logger, store } = options
   const filterServed = async (channelIds: readonly string[]): Promise<readonly string[]> => {
     if (channelIds.length === 0) return []
-    const servedIds = new Set(await listServedIds(details))
+    const servedIds = new Set(await listServedIds(options))
     return channelIds.filter((id) => servedIds.has(id))
   }
   const abandonedIds = await findAbandonedChannels(store)
@@ -145,7 +145,7 @@ export async function findUnscheduledWalk(
     .findFutureCopies()
     .then(filterServed)
     .catch(() => [])
-  if (futureIds.length === 0 || !(await isWalkDue(details))) return undefined
+  if (futureIds.length === 0 || !(await isWalkDue(options))) return undefined
   logger.warn(
     { channelIds: futureIds },
     'walking the catalog again: the stored copy has a time in the future, because a clock was wrong',
@@ -153,7 +153,7 @@ export async function findUnscheduledWalk(
   return { reason: 'future-times', channelIds: futureIds }
 }
 
-async function findAbandonedChannels(store: UnscheduledWalkDetails['store']): Promise<readonly string[]> {
+async function findAbandonedChannels(store: UnscheduledWalkOptions['store']): Promise<readonly string[]> {
   const walks = await store.findUnfinishedWalks()
   return walks
     .filter(({ owner, isLeaseExpired }) => isLeaseExpired || hasOwnerExited(owner))

@@ -32,7 +32,7 @@ export type WalkNowOptions = Pick<WalkControl, 'onProgress'> &
 type WalkTrigger = Omit<WalkNowOptions, 'onProgress'> &
   Readonly<{ reason: 'requested' | 'scheduled' | UnscheduledWalk['reason'] }>
 
-export type WalkSupervisorDetails = Readonly<{
+export type WalkSupervisorOptions = Readonly<{
   config: Config
   clock: Clock
   logger: Logger
@@ -59,7 +59,7 @@ const TAKEOVER_POLL_WAITS = { initialMs: 5 * SECOND_MS, maxMs: 15 * MINUTE_MS, j
 
 /** Runs the walks of one process: on a schedule, at startup without a copy, and on demand. */
 export class WalkSupervisor {
-  readonly #details: WalkSupervisorDetails
+  readonly #options: WalkSupervisorOptions
   /** Cron pattern; `null`: no automatic walks. */
   readonly #pattern: string | null
   readonly #stopping = new AbortController()
@@ -69,15 +69,15 @@ export class WalkSupervisor {
   /** Whether a walk follows the one in progress. */
   #isRequested = false
 
-  constructor(details: WalkSupervisorDetails) {
-    this.#details = details
-    this.#pattern = details.walkRunner === null ? null : details.config.syncCron
+  constructor(options: WalkSupervisorOptions) {
+    this.#options = options
+    this.#pattern = options.walkRunner === null ? null : options.config.syncCron
   }
 
   /** Start the schedule and make the first walk if needed. Resolve when that walk has ended or waits for its daily share. */
   async start(): Promise<void> {
     if (this.#pattern !== null) {
-      const { clock } = this.#details
+      const { clock } = this.#options
       void runSchedule(this.#pattern, () => this.runIfDue(), { clock, signal: this.#signal })
       void this.#pollForUnscheduledWalks()
     }
@@ -86,7 +86,7 @@ export class WalkSupervisor {
 
   /** Make a scheduled walk, if it is due and the daily limit allows it. */
   async runIfDue(): Promise<void> {
-    if (await isWalkDue(this.#details)) await this.#runQuietly({ reason: 'scheduled' })
+    if (await isWalkDue(this.#options)) await this.#runQuietly({ reason: 'scheduled' })
   }
 
   /** Walk when a served channel has no copy: at startup, or after the database was replaced. */
@@ -96,7 +96,7 @@ export class WalkSupervisor {
     if (hasCopies === true) return
     // When the store cannot be read, copies may exist: the retries check again.
     if (hasCopies === false) {
-      this.#details.logger.info('walking the catalog: there is no stored copy yet')
+      this.#options.logger.info('walking the catalog: there is no stored copy yet')
       await this.#runQuietly({ reason: 'scheduled' })
     }
     if (this.#isRetrying) return
@@ -108,7 +108,7 @@ export class WalkSupervisor {
 
   /** Take over walks of dead processes and repeat walks dated in the future. Return whether there was one. */
   async runUnscheduled(): Promise<boolean> {
-    const trigger = await findUnscheduledWalk(this.#details)
+    const trigger = await findUnscheduledWalk(this.#options)
     if (trigger !== undefined) await this.#runQuietly(trigger)
     return trigger !== undefined
   }
@@ -140,8 +140,8 @@ export class WalkSupervisor {
 
   #run(trigger: WalkTrigger, onProgress: WalkControl['onProgress']): Promise<WalkReport> {
     const control = { signal: this.#signal, ...(onProgress && { onProgress }) }
-    this.#running ??= runWithFreshKey(this.#details, trigger, control)
-      .then((report) => recordReport(this.#details, report))
+    this.#running ??= runWithFreshKey(this.#options, trigger, control)
+      .then((report) => recordReport(this.#options, report))
       .finally(() => {
         this.#running = undefined
       })
@@ -150,7 +150,7 @@ export class WalkSupervisor {
 
   /** Run a walk and log its failure. Resolve when it ends or starts to wait, which may take hours. */
   #runQuietly(trigger: WalkTrigger): Promise<void> {
-    const { logger } = this.#details
+    const { logger } = this.#options
     return new Promise((resolve) => {
       let hasWaited = false
       const onProgress = ({ isWaiting, channel, productCount }: WalkProgress): void => {
@@ -179,43 +179,43 @@ export class WalkSupervisor {
   async #retryUntilCopied(): Promise<void> {
     const backoff = createBackoff(FIRST_WALK_WAITS)
     while (!this.#signal.aborted && !(await this.#hasCopies().catch(() => false))) {
-      await this.#details.clock.wait(backoff.nextMs(), this.#signal)
+      await this.#options.clock.wait(backoff.nextMs(), this.#signal)
       if (!this.#signal.aborted) await this.#runQuietly({ reason: 'scheduled' })
     }
   }
 
   /** `true` when every served channel of the last list has a complete copy. */
   async #hasCopies(): Promise<boolean> {
-    const states = await readServedCopies(this.#details)
+    const states = await readServedCopies(this.#options)
     return states.length > 0 && states.every((state) => state.currentWalk > 0)
   }
 }
 
 /** Walk; after a refused key, read the key again and retry once if it has changed. */
 async function runWithFreshKey(
-  details: WalkSupervisorDetails,
+  options: WalkSupervisorOptions,
   trigger: WalkTrigger,
   control: WalkControl,
 ): Promise<WalkReport> {
-  const { key } = details.catalog
+  const { key } = options.catalog
   const usedKey = key.current()
-  const report = await runOnce(details, trigger, control)
+  const report = await runOnce(options, trigger, control)
   const refusedCode = CatalogKeyRefusedError.code
   const isRefused =
     report.failure === refusedCode || report.walks.some((walk) => walk.failure === refusedCode)
   if (!isRefused) return report
   await key.refresh()
   if (key.current().reveal() === usedKey.reveal()) return report
-  details.callPolicy.clearKeyPause()
-  return runOnce(details, trigger, control)
+  options.callPolicy.clearKeyPause()
+  return runOnce(options, trigger, control)
 }
 
 async function runOnce(
-  details: WalkSupervisorDetails,
+  options: WalkSupervisorOptions,
   trigger: WalkTrigger,
   control: WalkControl,
 ): Promise<WalkReport> {
-  const { config, clock, catalog, walkRunner } = details
+  const { config, clock, catalog, walkRunner } = options
   if (walkRunner === null) throw new WalkError('another process runs the walks')
   if (control.signal.aborted) throw new WalkError('the server is stopping')
   const { reason, isAccepted = false, channelIds } = trigger
@@ -224,15 +224,15 @@ async function runOnce(
     database: serializeDatabaseAddress(config.database),
     catalog: catalog.copyName,
     history: config.history,
-    shops: details.shops,
+    shops: options.shops,
     baseUrl: catalog.baseUrl,
     key: catalog.key.current().reveal(),
     timeoutMs: config.catalogTimeoutMs,
     maxBytes: config.catalogMaxBytes,
-    proxies: serializeProxies(details.secrets.proxies),
-    ownOrigin: details.ownOrigin,
+    proxies: serializeProxies(options.secrets.proxies),
+    ownOrigin: options.ownOrigin,
     channels: channelIds ?? config.channels,
-    pausedUntilMs: details.callPolicy.getRateLimitedUntilMs(),
+    pausedUntilMs: options.callPolicy.getRateLimitedUntilMs(),
     dailyLimit: config.catalogDailyLimit,
     canWait: reason !== 'requested',
     isTakeover: reason === 'takeover',
@@ -247,10 +247,10 @@ async function runOnce(
 }
 
 /** Log and measure the result of a walk, and apply a rate-limit pause that it met. */
-async function recordReport(details: WalkSupervisorDetails, report: WalkReport): Promise<WalkReport> {
-  const { callPolicy, logger, metrics, store } = details
+async function recordReport(options: WalkSupervisorOptions, report: WalkReport): Promise<WalkReport> {
+  const { callPolicy, logger, metrics, store } = options
   await callPolicy.pauseUntil(report.pausedUntilMs)
-  details.clockMonitor.recordSkew('catalog', report.clockSkewMs)
+  options.clockMonitor.recordSkew('catalog', report.clockSkewMs)
   for (const call of report.calls) metrics.countCall(call, call.count)
   if (report.failure !== null) logFailure(logger, report)
   for (const walk of report.walks) {
@@ -260,7 +260,7 @@ async function recordReport(details: WalkSupervisorDetails, report: WalkReport):
     metrics.countDrops(walk.drops, walk.channelId)
     logChannelWalk(logger, walk)
   }
-  if (report.walks.some(({ outcome }) => outcome === 'complete')) await details.onWalkComplete()
+  if (report.walks.some(({ outcome }) => outcome === 'complete')) await options.onWalkComplete()
   return report
 }
 

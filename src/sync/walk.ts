@@ -111,23 +111,23 @@ async function openResources(
  * @throws CatalogError when the channels cannot be listed, WalkHeldError when their list is held, NoChannelsError when no channel is
  * served, WalkError when the walk is stopped before that or the clock is wrong
  */
-async function walkCatalog(details: WalkContext): Promise<readonly ChannelWalkResult[]> {
-  if (details.signal.aborted) throw createWalkStoppedError()
-  const channels = await listWalkedChannels(details)
-  const { isUnreliable: isClockUnreliable } = await details.checkClock()
-  const runStartedAtMs = details.clock.nowMs()
+async function walkCatalog(context: WalkContext): Promise<readonly ChannelWalkResult[]> {
+  if (context.signal.aborted) throw createWalkStoppedError()
+  const channels = await listWalkedChannels(context)
+  const { isUnreliable: isClockUnreliable } = await context.checkClock()
+  const runStartedAtMs = context.clock.nowMs()
   const walks: ChannelWalkResult[] = []
   for (const channel of channels) {
-    if (details.signal.aborted) break
-    walks.push(await walkChannel({ ...details, channel, runStartedAtMs, isClockUnreliable }))
+    if (context.signal.aborted) break
+    walks.push(await walkChannel({ ...context, channel, runStartedAtMs, isClockUnreliable }))
   }
   return walks
 }
 
 /** @throws CatalogError, WalkHeldError, NoChannelsError */
-async function listWalkedChannels(details: WalkContext): Promise<readonly Channel[]> {
-  const listed = await getChannelList(details)
-  const walked = listed.filter(({ id }) => isServed(details, id))
+async function listWalkedChannels(context: WalkContext): Promise<readonly Channel[]> {
+  const listed = await getChannelList(context)
+  const walked = listed.filter(({ id }) => isServed(context, id))
   if (walked.length > 0) return walked
   throw listed.length === 0
     ? new NoChannelsError('the catalog lists no channels for this key')
@@ -137,22 +137,22 @@ async function listWalkedChannels(details: WalkContext): Promise<readonly Channe
 }
 
 /** Get the list of channels from the catalog, or from another machine that started the same run and fetched it. */
-async function getChannelList(details: WalkContext): Promise<readonly Channel[]> {
-  const sharedChannels = details.skipWalkedSinceMs === null ? undefined : await findSharedList(details)
+async function getChannelList(context: WalkContext): Promise<readonly Channel[]> {
+  const sharedChannels = context.skipWalkedSinceMs === null ? undefined : await findSharedList(context)
   if (sharedChannels !== undefined) return sharedChannels
-  const { value, asOfMs } = await retryCall(details, () => details.client.fetchChannels('walk'))
-  if (value.length === 0) await checkEmptyList(details, asOfMs)
-  await details.store.putChannelList(value, asOfMs)
+  const { value, asOfMs } = await retryCall(context, () => context.client.fetchChannels('walk'))
+  if (value.length === 0) await checkEmptyList(context, asOfMs)
+  await context.store.putChannelList(value, asOfMs)
   return value
 }
 
 /** @throws WalkHeldError when the list was not empty before, until a later walk confirms the empty list */
-async function checkEmptyList(details: WalkContext, asOfMs: number): Promise<void> {
-  const { store, isListAccepted, confirmAfterMs } = details
+async function checkEmptyList(context: WalkContext, asOfMs: number): Promise<void> {
+  const { store, isListAccepted, confirmAfterMs } = context
   const list = await store.findChannelList()
   if (isListAccepted || list === undefined || list.channels.length === 0) return
   const { heldSinceMs } = list
-  const { isUnreliable: isClockUnreliable } = await details.checkClock()
+  const { isUnreliable: isClockUnreliable } = await context.checkClock()
   const wasHeldBefore = heldSinceMs !== null && heldSinceMs <= asOfMs
   if (wasHeldBefore && isConfirmed(heldSinceMs, asOfMs, { confirmAfterMs, isClockUnreliable })) return
   await store.recordEmptyChannelList(isClockUnreliable ? UNKNOWN_TIME_MS : asOfMs)
@@ -161,8 +161,8 @@ async function checkEmptyList(details: WalkContext, asOfMs: number): Promise<voi
   )
 }
 
-async function findSharedList(details: WalkContext): Promise<readonly Channel[] | undefined> {
-  const { store, clock, owner, signal } = details
+async function findSharedList(context: WalkContext): Promise<readonly Channel[] | undefined> {
+  const { store, clock, owner, signal } = context
   for (let remainingMs = LIST_LEASE_MS; remainingMs > 0 && !signal.aborted; remainingMs -= POLL_INTERVAL_MS) {
     const list = await store.findChannelList()
     if (list !== undefined && isWithin(list.asOfMs, SHARED_LIST_MAX_AGE_MS, clock.nowMs()))

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { type CircuitBreaker, createCircuitBreaker } from '../../src/catalog/circuit-breaker.ts'
+import { type CircuitBreaker, createCircuitBreaker } from '../../src/catalog/call-policy.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/clock.ts'
 import {
   CatalogCallBlockedError,

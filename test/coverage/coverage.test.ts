@@ -1,7 +1,6 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { DAY_MS, SECOND_MS } from '../../src/clock.ts'
-import { type Coverage, createCoverage } from '../../src/coverage/coverage.ts'
-import type { PendingBounds } from '../../src/coverage/pending-counts.ts'
+import { type Coverage, createCoverage, type PendingBounds } from '../../src/coverage/coverage.ts'
 import { StoreError } from '../../src/errors.ts'
 import { createLogger } from '../../src/observability/logger.ts'
 import { createMetrics } from '../../src/observability/metrics.ts'

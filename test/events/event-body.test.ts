@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { SECOND_MS } from '../../src/clock.ts'
 import { Secret } from '../../src/config/secrets.ts'
-import { signBody, toEventMessage } from '../../src/events/event-body.ts'
+import { signBody, toEventMessage } from '../../src/events/send-event.ts'
 import { NOON_MS } from '../helpers/harness.ts'
 
 const SECRET = 'test-signing-secret'

@@ -3,7 +3,7 @@ import type { CallPolicyState } from '../../src/catalog/call-policy.ts'
 import { createQuotaState, splitDailyLimit } from '../../src/catalog/quota.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/clock.ts'
 import type { CopyState } from '../../src/storage/store.ts'
-import { type WalkDueDetails, isWalkDue } from '../../src/sync/walk-schedule.ts'
+import { type WalkDueOptions, isWalkDue } from '../../src/sync/walk-schedule.ts'
 import { StoreError } from '../../src/errors.ts'
 import { createLogger } from '../../src/observability/logger.ts'
 import { createFakeClock } from '../helpers/fake-clock.ts'
@@ -40,10 +40,10 @@ type Options = Readonly<{
   limitedUntilMs?: number
   copies?: Readonly<Record<string, CopyState>>
   channels?: readonly string[] | null
-  store?: Partial<WalkDueDetails['store']>
+  store?: Partial<WalkDueOptions['store']>
 }>
 
-function makeDetails(options: Options): WalkDueDetails & Readonly<{ lines: string[] }> {
+function makeDetails(options: Options): WalkDueOptions & Readonly<{ lines: string[] }> {
   const lines: string[] = []
   const copies = options.copies ?? {}
   const shares = options.limit === undefined ? undefined : splitDailyLimit(options.limit)

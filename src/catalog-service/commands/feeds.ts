@@ -1,11 +1,10 @@
 import { rmSync } from 'node:fs'
 import type { Command } from 'commander'
-import { REJECTED_MARK } from '../feeds/error-marks.ts'
 import { describeFeedAddress, parseFeedAddress } from '../feeds/feed-address.ts'
 import { readFeedReport } from '../feeds/feed-warnings.ts'
 import { getFeedsFolder, getRejectsPath } from '../feeds/run-feed.ts'
 import { parseFeedName, prepareTarget } from '../import/feed-target.ts'
-import { DEFAULT_MAX_REMOVED_PERCENT } from '../import/import-feed.ts'
+import { DEFAULT_MAX_REMOVED_PERCENT, REJECTED_MARK } from '../import/import-feed.ts'
 import type { CatalogStore } from '../store/catalog-store.ts'
 import { removeFeedAttempts } from '../store/feed-attempts.ts'
 import {

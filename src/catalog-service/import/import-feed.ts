@@ -2,7 +2,6 @@ import { MAX_IMAGES } from '../../catalog/contract.ts'
 import { FeedHeldError, ImportError, StoreError, UsageError, VitrineError } from '../../errors.ts'
 import { pluralize } from '../../lib/plural.ts'
 import { describeReasons } from '../../catalog/feed-report.ts'
-import { REJECTED_MARK } from '../feeds/error-marks.ts'
 import type { CatalogStore } from '../store/catalog-store.ts'
 import { type FeedResult, findFeedById, insertFeed, saveFeedResult, updateFeed } from '../store/feeds.ts'
 import { findMeta, setMeta } from '../store/meta.ts'
@@ -13,6 +12,9 @@ import { type OpenFeed, openFeed } from './open-feed.ts'
 import { type FeedRows, readFeed, type ReadSettings, toReaderOptions, toStoredSettings } from './read-feed.ts'
 import { type RejectsFile, createRejectsFile } from './rejects-file.ts'
 import { type FeedWriter, type OfferCounts, type RowProduct, createFeedWriter } from './writer.ts'
+
+/** Part of an error whose cause may be rejected rows. */
+export const REJECTED_MARK = 'rejected; most often:'
 
 /** Larger batches are not faster and need more memory. */
 const BATCH_ROWS = 200

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { type FeedRun, type RunFeedOptions, runFeed } from '../../../src/catalog-service/feeds/run-feed.ts'
-import { fetchFeedStates } from '../../../src/catalog-service/feeds/feed-states.ts'
+import { fetchFeedStates } from '../../../src/catalog-service/feeds/feed-warnings.ts'
 import { prepareTarget } from '../../../src/catalog-service/import/feed-target.ts'
 import type { CatalogStore } from '../../../src/catalog-service/store/catalog-store.ts'
 import { insertChannel } from '../../../src/catalog-service/store/channels.ts'
