@@ -151,7 +151,7 @@ type WidgetEntry = Omit<WidgetCount, WidgetState> & Mutable<StateCounts>
 type ClickEntry = Omit<ClickCount, 'clicks'> & Mutable<Pick<ClickCount, 'clicks'>>
 
 /** Create a table of counts that are not stored yet, in bounded memory. `bounds` is for tests. */
-export function createPendingCounts(bounds: PendingBounds = BOUNDS) {
+function createPendingCounts(bounds: PendingBounds = BOUNDS) {
   const widgets = new Map<string, WidgetEntry>()
   const clicks = new Map<string, ClickEntry>()
   return {
