@@ -1,76 +1,60 @@
-import { type StudioUpdate, applyUpdate, showNoResponse } from './live-page.ts'
-import { focusFirst, loadPage, replaceParts } from './page-parts.ts'
+import { loadPage, showNoResponse, showPage } from './live-page.ts'
 
 /** Delay after typing before the change is applied. */
 const TYPING_MS = 300
 
+/** The lists that buttons change. */
+const LISTS = '#list, #candidates, #box-list'
+
 /**
- * Apply changed options at once: texts and attributes come from the server and replace those of the page, so that focus
- * and scroll position stay. When that fails, or the product changes, submit the form.
+ * Apply changed options and lists at once: the server renders the page of the new selection, and this page becomes equal to it,
+ * so that focus and scroll position stay. When that fails, or the product changes, the page is loaded.
  */
 export function prepareLiveForm(form: HTMLFormElement): void {
   let timer = 0
   let latestRequest = 0
-  for (const submit of document.querySelectorAll<HTMLElement>('[data-unneeded]')) submit.hidden = true
 
   /** Responses and failures can arrive out of order; only those of the last request count. */
-  const refresh = async (): Promise<void> => {
+  const show = async (source?: HTMLElement): Promise<void> => {
     clearTimeout(timer)
     latestRequest += 1
     const request = latestRequest
-    const update = await fetchUpdate(`${form.dataset['live'] ?? ''}?${toQuery(form)}`)
-    if (request !== latestRequest) return
-    if (update === 'unreachable') showNoResponse()
-    else if (update === 'rejected') form.submit()
-    else applyUpdate(update)
-  }
-
-  /** Let the server change or search a list, and show the changed parts of its page. */
-  const change = async (source: HTMLElement): Promise<void> => {
     const url = `${form.action}?${toQuery(form, source)}`
     const page = await loadPage(url).catch(() => undefined)
+    if (request !== latestRequest) return
     if (page === undefined) showNoResponse()
     // The page of the address has the reason.
     else if (page === null) location.assign(url)
     else {
-      const focusedId = document.activeElement?.id ?? ''
-      replaceParts(page)
-      if (document.activeElement === document.body) focusFirst([focusedId, ...listFocusTargets(source)])
-      await refresh()
+      const targets = [document.activeElement?.id ?? '', ...(source ? listFocusTargets(source) : [])]
+      showPage(page)
+      if (document.activeElement?.matches('body, :disabled')) focusFirst(targets)
     }
   }
 
   // One after the other: each change begins with the list that the previous one has left.
   let lastChange = Promise.resolve()
+  const change = (source: HTMLElement): void => void (lastChange = lastChange.then(() => show(source)))
+  const refresh = (): void => void lastChange.then(() => show())
   form.addEventListener('submit', (event) => {
     const { activeElement } = document
     const source = findSource(event.submitter, activeElement)
     if (source === null && !isOption(activeElement)) return
     event.preventDefault()
-    if (source === null) void refresh()
-    else lastChange = lastChange.then(() => change(source))
+    if (source === null) refresh()
+    else change(source)
   })
   // Fields anywhere on the page belong to the form by its id.
   document.addEventListener('change', ({ target }) => {
     if (!isField(target) || target.form !== form) return
-    if (!('reloadsPage' in target.dataset)) void refresh()
+    if (!('reloadsPage' in target.dataset)) refresh()
     else if (target instanceof HTMLSelectElement) form.requestSubmit()
   })
   document.addEventListener('input', ({ target }) => {
     if (!isOption(target) || !(target instanceof HTMLInputElement) || target.type === 'checkbox') return
     clearTimeout(timer)
-    timer = window.setTimeout(() => void refresh(), TYPING_MS)
+    timer = window.setTimeout(refresh, TYPING_MS)
   })
-}
-
-/** `unreachable`: no response, as during a restart; `rejected`: the submitted page has the reason. */
-async function fetchUpdate(url: string): Promise<StudioUpdate | 'unreachable' | 'rejected'> {
-  try {
-    const response = await fetch(url)
-    return response.ok ? ((await response.json()) as StudioUpdate) : 'rejected'
-  } catch {
-    return 'unreachable'
-  }
 }
 
 function isField(target: unknown): target is HTMLInputElement | HTMLSelectElement {
@@ -93,12 +77,22 @@ function findSource(submitter: HTMLElement | null, activeElement: Element | null
   return elements.find(({ dataset }) => 'swaps' in dataset) ?? null
 }
 
-/** The element itself, or what stands for it if it is gone or disabled now: see the ids in views/partials/studio-*.eta. */
+/** The element itself, or what stands for it if it is gone or disabled then: see the ids in views/partials/studio-*.eta. */
 function listFocusTargets({ id, parentElement }: HTMLElement): readonly string[] {
   const [verb = '', gtin = ''] = id.split(/-(?=\d)/)
   const others: Readonly<Record<string, string>> = { add: 'found', up: 'down', down: 'up' }
-  const part = parentElement?.closest('[data-part]')?.id ?? ''
-  return [id, `${others[verb] ?? 'row'}-${gtin}`, `row-${gtin}`, part]
+  const list = parentElement?.closest(LISTS)?.id ?? ''
+  return [id, `${others[verb] ?? 'row'}-${gtin}`, `row-${gtin}`, list]
+}
+
+/** Focus the first of these elements that can have the focus. */
+function focusFirst(ids: readonly string[]): void {
+  for (const id of ids) {
+    const element = document.getElementById(id)
+    if (element === null || (element instanceof HTMLButtonElement && element.disabled)) continue
+    element.focus({ preventScroll: true })
+    return
+  }
 }
 
 /** `source`: a button whose name and value are a part of the query. */

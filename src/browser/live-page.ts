@@ -1,34 +1,44 @@
-/** The server's response to a selection; see `StudioUpdate` in src/studio/update.ts. */
-export type StudioUpdate = Readonly<{
-  texts: Readonly<Record<string, string>>
-  links: Readonly<Record<string, string>>
-  selected: readonly string[]
-  placeholders: Readonly<Record<string, string>>
-  /** Whether the widget is a part of a sentence, for the elements with `data-sentence`. */
-  isSentence: boolean
-  previews: readonly Preview[]
-}>
+/** Makes the page equal to another state of it, which the server renders, so that each rule is written once. */
 
-type Preview = Readonly<{
-  isFrame: boolean
-  attributes: readonly Readonly<{ name: string; value: string }>[]
-}>
+/** The parts of the page that depend on the selection. */
+const LIVE_PARTS = ['.tabs', '.workbench']
 
-/** Apply a response, and show the address of the selection in the address bar. */
-export function applyUpdate(update: StudioUpdate): void {
-  const { texts, links, selected, placeholders, isSentence, previews } = update
-  for (const element of document.querySelectorAll<HTMLElement>('[data-text]')) updateText(element, texts)
-  for (const link of document.querySelectorAll<HTMLAnchorElement>('a[data-leads]')) updateLink(link, links)
-  for (const link of document.querySelectorAll<HTMLAnchorElement>('.facets a')) markSelected(link, selected)
-  for (const errorElement of document.querySelectorAll<HTMLElement>('.wrong')) markInvalid(errorElement)
-  for (const [name, placeholder] of Object.entries(placeholders))
-    document.getElementById(`option-${name}`)?.setAttribute('placeholder', placeholder)
-  for (const part of document.querySelectorAll<HTMLElement>('[data-sentence]'))
-    part.hidden = part.dataset['sentence'] !== String(isSentence)
+/** Attributes of the reader, and of scripts. A typed value stays whatever the attribute of its field is. */
+const KEPT_ATTRIBUTES: ReadonlySet<string> = new Set(['open', 'checked', 'selected', 'style'])
+
+/** Elements with one of these attributes are the same in both states if it has the same value. */
+const KEY_ATTRIBUTES = ['id', 'data-key', 'src']
+
+/** Load another state of the page; `null` if it is an error. Rejects without a response. */
+export function loadPage(url: string): Promise<Document | null> {
+  return new Promise((resolve, reject) => {
+    // The page's content policy blocks `DOMParser`; this parser runs no script either.
+    const request = new XMLHttpRequest()
+    request.open('GET', url)
+    request.responseType = 'document'
+    request.addEventListener('load', () => resolve(request.status === 200 ? request.responseXML : null))
+    request.addEventListener('error', () => reject(new Error('no response')))
+    request.send()
+  })
+}
+
+/** Show what only scripts need, and hide what only pages without scripts need. */
+export function prepareForScript(page: Document): void {
+  for (const element of page.querySelectorAll('noscript')) element.remove()
+  for (const submit of page.querySelectorAll<HTMLElement>('[data-unneeded]')) submit.hidden = true
+  for (const button of page.querySelectorAll<HTMLElement>('[data-copy]')) button.hidden = false
+}
+
+/** Show another state of the page. What the reader typed, opened and scrolled to stays. */
+export function showPage(next: Document): void {
+  prepareForScript(next)
+  for (const selector of LIVE_PARTS) {
+    const [part, other] = [document.querySelector(selector), next.querySelector(selector)]
+    if (part !== null && other !== null) update(part, other)
+  }
   replaceHiddenSnippet()
-  for (const [index, device] of document.querySelectorAll<HTMLElement>('.device').entries())
-    updatePreview(device, previews[index])
-  const { search } = new URL(texts['address'] ?? '', location.href)
+  const address = document.querySelector<HTMLElement>('[data-address]')?.dataset['address']
+  const { search } = new URL(address ?? '', location.href)
   history.replaceState(null, '', `${location.pathname}${search}`)
 }
 
@@ -41,29 +51,55 @@ export function showNoResponse(): void {
   notice.hidden = false
 }
 
-function updateText(element: HTMLElement, texts: StudioUpdate['texts']): void {
-  // A filter without a match has no count.
-  const text = texts[element.dataset['text'] ?? ''] ?? ('count' in element.dataset ? '0' : undefined)
-  if (text === undefined || text === element.textContent) return
-  element.textContent = text
-  delete element.dataset['away']
-  if (element.matches('.wrong, .notice, .remark')) element.hidden = text === ''
+/** Make a node equal to its next state. Unchanged nodes stay, with focus and caret. */
+function update(current: Node, next: Node): void {
+  if (current.isEqualNode(next)) return
+  if (!(current instanceof Element && next instanceof Element)) {
+    current.nodeValue = next.nodeValue
+    return
+  }
+  if (current.matches('[data-picks], [data-clears]')) return
+  updateAttributes(current, next)
+  // The script of the widget follows the attributes of a placeholder, and owns its content.
+  if (!current.matches('[data-vitrine]')) updateChildren(current, next)
 }
 
-function updateLink(link: HTMLAnchorElement, links: StudioUpdate['links']): void {
-  link.href = links[link.dataset['leads'] ?? ''] ?? link.href
+function updateAttributes(current: Element, next: Element): void {
+  for (const name of new Set([...current.getAttributeNames(), ...next.getAttributeNames()])) {
+    const value = next.getAttribute(name)
+    if (KEPT_ATTRIBUTES.has(name) || value === current.getAttribute(name)) continue
+    if (value === null) current.removeAttribute(name)
+    else current.setAttribute(name, value)
+  }
 }
 
-function markSelected(link: HTMLAnchorElement, selected: StudioUpdate['selected']): void {
-  if (selected.includes(link.dataset['leads'] ?? '')) link.setAttribute('aria-current', 'true')
-  else link.removeAttribute('aria-current')
+function updateChildren(current: Element, next: Element): void {
+  const left = new Set<Node>(current.childNodes)
+  const children = [...next.childNodes].map((child) => {
+    const match = findSame(left, child)
+    if (match === undefined) return document.importNode(child, true)
+    left.delete(match)
+    update(match, child)
+    return match
+  })
+  for (const node of left) current.removeChild(node)
+  // A node that is moved loses the focus, and a frame its content.
+  let position = current.firstChild
+  for (const child of children) {
+    if (child === position) position = position.nextSibling
+    else current.insertBefore(child, position)
+  }
 }
 
-/** Tell assistive technology that the field has an error. */
-function markInvalid(errorElement: HTMLElement): void {
-  const field = document.getElementById(errorElement.id.replace('wrong-', 'option-'))
-  if (errorElement.hidden) field?.removeAttribute('aria-invalid')
-  else field?.setAttribute('aria-invalid', 'true')
+function findSame(nodes: Iterable<Node>, next: Node): Node | undefined {
+  for (const node of nodes) if (isSame(node, next)) return node
+  return undefined
+}
+
+function isSame(current: Node, next: Node): boolean {
+  if (current.nodeName !== next.nodeName) return false
+  if (!(current instanceof Element && next instanceof Element)) return true
+  return KEY_ATTRIBUTES.every((name) => current.getAttribute(name) === next.getAttribute(name))
 }
 
 /** Open a snippet in place of one that is hidden now. Without an open one, the user has closed it. */
@@ -72,41 +108,4 @@ function replaceHiddenSnippet(): void {
   if (hiddenSnippet === null) return
   hiddenSnippet.removeAttribute('open')
   document.querySelector('.snippet:not([hidden])')?.setAttribute('open', '')
-}
-
-/** A preview with other attributes needs another frame. */
-function updatePreview(device: HTMLElement, preview: Preview | undefined): void {
-  const current = device.firstElementChild
-  if (preview === undefined || current === null || isShown(current, preview)) return
-  const next = document.createElement(preview.isFrame ? 'iframe' : 'div')
-  for (const { name, value } of preview.attributes) next.setAttribute(name, value)
-  // The page of a sentence has a fixed height.
-  if (preview.isFrame) device.style.minHeight = ''
-  else keepHeight(device, next)
-  window.vitrine?.destroy(current)
-  current.replaceWith(next)
-  window.vitrine?.scan(next)
-}
-
-/** Whether the element has the attributes; the script of the widget adds others. */
-function isShown(current: Element, { isFrame, attributes }: Preview): boolean {
-  const names = new Set(attributes.map(({ name }) => name))
-  return (
-    (current.localName === 'iframe') === isFrame &&
-    attributes.every(({ name, value }) => current.getAttribute(name) === value) &&
-    current.getAttributeNames().every((name) => !name.startsWith('data-') || names.has(name))
-  )
-}
-
-/** Avoid a layout shift: the space of a preview stays until the new frame reports its height. */
-function keepHeight({ style, offsetHeight }: HTMLElement, placeholder: HTMLElement): void {
-  style.minHeight = `${offsetHeight}px`
-  const release = ({ source, data }: MessageEvent<{ type?: unknown } | null>): void => {
-    const { isConnected } = placeholder
-    const isReport = source === placeholder.querySelector('iframe')?.contentWindow && data?.type !== 'ready'
-    if (isConnected && !isReport) return
-    if (isConnected) style.minHeight = ''
-    window.removeEventListener('message', release)
-  }
-  window.addEventListener('message', release)
 }

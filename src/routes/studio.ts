@@ -7,7 +7,6 @@ import {
   HTML_TYPE,
   chooseEncoding,
   compress,
-  sendJson,
   sendResponse,
   toUtf8ByteString,
 } from '../http/response.ts'
@@ -18,8 +17,7 @@ import { type GalleryExample, renderExample } from '../studio/gallery/examples.t
 import { applyChange } from '../studio/changes.ts'
 import { readStudioData } from '../studio/data.ts'
 import { readSentence } from '../studio/sentence.ts'
-import { toStudioUpdate } from '../studio/update.ts'
-import { type StudioView, toStudioView } from '../studio/studio.ts'
+import { toStudioView } from '../studio/studio.ts'
 import { withQuery } from '../widgets/options.ts'
 import type { AdminAuth } from '../http/admin-auth.ts'
 import { createFairQueue } from '../lib/fair-queue.ts'
@@ -35,10 +33,6 @@ export function createStudioRouter(context: Context, adminAuth: AdminAuth): Rout
   const pageHeaders = createOwnPageHeaders(context.pageSources)
   const runInTurn = createTurns(context)
   const sendPage = createPageSender(runInTurn)
-  const getView = async (request: Request, isUpdate: boolean): Promise<StudioView> => {
-    const studioUrl = adminAuth.findOpenStudioUrl(request) ?? `${context.publicUrl}/studio`
-    return toStudioView(await readStudioData(context, parseQuery(request), { studioUrl, isUpdate }))
-  }
 
   // Uptime probes and browsers request it without a password.
   router.get('/', adminAuth.requireStudio, (_request, response) => {
@@ -51,20 +45,13 @@ export function createStudioRouter(context: Context, adminAuth: AdminAuth): Rout
     const changed = applyChange(parseQuery(request))
     if (changed !== null)
       return response.set('Cache-Control', 'no-store').redirect(302, withQuery('studio', changed))
+    const studioUrl = adminAuth.findOpenStudioUrl(request) ?? `${context.publicUrl}/studio`
     await sendPage(request, response, async () =>
-      context.renderer.renderStudio(await getView(request, false)),
+      context.renderer.renderStudio(
+        toStudioView(await readStudioData(context, parseQuery(request), studioUrl)),
+      ),
     )
   })
-  // The script of the page inserts these texts and attributes, never markup.
-  router.get(
-    '/studio/live',
-    adminAuth.requireAdmin,
-    pageHeaders,
-    async (request: Request, response: Response) => {
-      const update = await runInTurn(request, async () => toStudioUpdate(await getView(request, true)))
-      sendJson(request, response, update)
-    },
-  )
   // The studio frames it.
   router.get(
     '/studio/sentence',

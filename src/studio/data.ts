@@ -32,7 +32,7 @@ type ChannelData = Readonly<{
   /** `null` unless the options of a grid ask for observed falls. */
   evidence: EvidenceData | null
   explanation: ExplanationView | null
-  /** `null` without a product, and in an update, which does not change them. */
+  /** `null` without a product. */
   observedPrices: ObservedPricesData | null
 }>
 
@@ -52,15 +52,8 @@ const NO_CHANNEL_DATA: ChannelData = {
 
 export type StudioData = Awaited<ReturnType<typeof readStudioData>>
 
-/** `studioUrl` has no query. `isUpdate`: whether only the parts that depend on the options are needed (ADR 0015). */
-type StudioRequest = Readonly<{ studioUrl: string; isUpdate: boolean }>
-
-/** Read the data of the page. Makes only the catalog calls that a request for the widget makes. */
-export async function readStudioData(
-  context: Context,
-  query: URLSearchParams,
-  { studioUrl, isUpdate }: StudioRequest,
-) {
+/** Read the data of the page. Makes only the catalog calls that a request for the widget makes. `studioUrl` has no query. */
+export async function readStudioData(context: Context, query: URLSearchParams, studioUrl: string) {
   const { assets, publicUrl, demo } = context
   const { defaults } = context.widgets
   const selection = parseStudioSelection(query)
@@ -85,9 +78,7 @@ export async function readStudioData(
     channels,
     channel,
     ...selected,
-    ...(channel === null
-      ? NO_CHANNEL_DATA
-      : await readChannelData(context, channel.id, { ...selected, isUpdate })),
+    ...(channel === null ? NO_CHANNEL_DATA : await readChannelData(context, channel.id, selected)),
     /** Whether this server has the catalog, so that it knows its feeds. */
     hasFeeds: demo !== null,
     ...(await readReports(context, selection.tab, { channels, channel })),
@@ -112,17 +103,15 @@ type ValidatedSelection = Readonly<{
   validated: ReturnType<typeof validateOptions>
 }>
 
-type ChannelRequest = ValidatedSelection & Pick<StudioRequest, 'isUpdate'>
-
 async function readChannelData(
   context: Context,
   channelId: string,
-  selected: ChannelRequest,
+  selected: ValidatedSelection,
 ): Promise<ChannelData> {
   const state = await context.store.getCopyState(channelId)
   const { tab } = selected.selection
   const query = selected.validated.widgetQuery
-  const request = { channelId, query, selection: selected.selection, isUpdate: selected.isUpdate }
+  const request = { channelId, query, selection: selected.selection }
   switch (tab) {
     case 'where-to-buy':
       return { ...NO_CHANNEL_DATA, state, ...(await readBox(context, request)) }

@@ -37,6 +37,7 @@ export function toPicksView(
       ? `The list is full: a round-up has at most ${PICKS_COUNT.max} products. Remove one to add another.`
       : null,
     searchNote: candidates.length === 0 ? describeNoMatch(searchText) : null,
+    searchText,
     candidates: candidates.map((candidate) => ({
       ...toProductView(candidate, details),
       isListed: picks.some(({ gtin }) => gtin === candidate.gtin),

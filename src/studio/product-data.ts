@@ -42,7 +42,6 @@ type ProductRequest = Readonly<{
   channelId: string
   selection: StudioSelection
   query: URLSearchParams
-  isUpdate: boolean
 }>
 
 /** Read what the tab of a box shows. */
@@ -72,7 +71,7 @@ export async function readBox(context: Context, request: ProductRequest) {
       standIns: inputs.standIns.map(toListed),
       matches: candidates.filter((match) => match.gtin !== gtin),
     },
-    ...(await readBoxDetails(context, inputs, { ...request, query })),
+    ...(await explainProducts(context, inputs, query)),
   }
 }
 
@@ -123,18 +122,17 @@ function readBoxStatus({ widgets }: Context, { channelId, gtins, query }: BoxReq
 }
 
 /** Read why a box shows what it shows, and the observed prices of the chosen product. */
-async function readBoxDetails(
+async function explainProducts(
   context: Context,
   inputs: BoxProductInputs,
-  { query, isUpdate }: Pick<ProductRequest, 'query' | 'isUpdate'>,
+  query: URLSearchParams,
 ): Promise<Readonly<{ explanation: ExplanationView; observedPrices: ObservedPricesData | null }>> {
   const options = parseBoxOptions(query, context.widgets.defaults, 'fragment')
   const [main] = inputs.variants
-  const areNeeded = !isUpdate || options.history !== 'none'
-  const observedPrices = areNeeded && main !== undefined ? await readObservedPrices(context, main) : null
+  const observedPrices = main === undefined ? null : await readObservedPrices(context, main)
   return {
     explanation: explainBoxProducts(inputs, { ...toRules(context, options), observedPrices }),
-    observedPrices: isUpdate ? null : observedPrices,
+    observedPrices,
   }
 }
 

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { StudioUpdate } from '../../src/studio/update.ts'
-import { CHANNEL_ID, makeWireOffer, makeWireProduct } from '../helpers/fake-catalog.ts'
+import { makeWireOffer, makeWireProduct } from '../helpers/fake-catalog.ts'
 import type { Harness } from '../helpers/harness.ts'
 import { findHtmlErrors } from '../helpers/html-errors.ts'
 import { toGtin } from '../helpers/products.ts'
@@ -15,6 +14,7 @@ import {
   startHarness,
   stockCatalog,
 } from './app-client.ts'
+import { readStudio, readStudioAddress, readStudioLink, readWidgetLink } from './studio-page.ts'
 
 const ADMIN = { Authorization: `Basic ${btoa('admin:pass')}` }
 const COUNT = 24
@@ -98,24 +98,15 @@ const listLabels = (page: Page): string[] =>
     .map((element) => getAttribute(element, 'value'))
 const listRows = ({ text }: Page): string[] =>
   findByClass(text, 'row').map((row) => getAttribute(row, 'id').replace('row-', ''))
-const readKey = ({ text }: Page, key: string): string => {
-  const element = listElements(text).find((one) => getAttribute(one, 'data-text') === key)
-  return element === undefined || hasAttribute(element, 'hidden') ? '' : getText(element)
-}
-const readLink = ({ text }: Page, leads: string): string => {
-  const link = listElements(text).find((one) => getAttribute(one, 'data-leads') === leads)
-  return link === undefined ? '' : getAttribute(link, 'href')
-}
-
 describe('round-up without script', () => {
   test('search, add, label, reorder, remove - each action leads to an address with the new list', async () => {
     const harness = await startStudio()
     let page = await open(harness, '/studio?tab=picks')
-    expect(readKey(page, 'notice')).toMatch(/^Your list is empty\./)
-    expect(readLink(page, 'embed')).toBe('')
+    expect(readStudio(page.text, '.notice')).toMatch(/^Your list is empty\./)
+    expect(readWidgetLink(page.text, 'embed')).toBe('')
     page = await submit(harness, page, 'find-button', { find: 'Lamp 2' })
     page = await submit(harness, page, `add-${toGtin(2)}`)
-    expect(readKey(page, 'notice')).toMatch(/^Add one more product/)
+    expect(readStudio(page.text, '.notice')).toMatch(/^Add one more product/)
     page = await submit(harness, page, `add-${toGtin(21)}`)
     page = await submit(harness, page, 'find-button', { find: 'Lamp 5' })
     page = await submit(harness, page, `add-${toGtin(5)}`, { [`label-${toGtin(21)}`]: 'Best “value” & more' })
@@ -129,7 +120,7 @@ describe('round-up without script', () => {
     page = await submit(harness, page, `remove-${toGtin(2)}`)
     expect(listRows(page)).toEqual([toGtin(5), toGtin(21)])
     expect(listLabels(page)).toEqual(['Third', 'Best “value” & more'])
-    const { status, headers, text } = await fetchPath(harness, new URL(readLink(page, 'fragment')).pathname)
+    const { status, headers, text } = await fetchPath(harness, new URL(readWidgetLink(page.text, 'fragment')).pathname)
     expect([status, headers['vitrine-state']]).toEqual([200, 'shown'])
     expect(text.indexOf('Lamp 5')).toBeLessThan(text.indexOf('Lamp 21'))
   })
@@ -160,15 +151,15 @@ describe('round-up without script', () => {
   test('hidden products - the list says which and why, and the page how many', async () => {
     const harness = await startStudio()
     const page = await open(harness, `/studio?tab=picks&gtins=${toGtin(1)},${UNSOLD},${SOLD_OUT}&stock=in`)
-    expect(readKey(page, 'missing')).toBe('2 of 3 products are not shown now. The list says why.')
-    expect(readKey(page, `row ${toGtin(1)}`)).toBe('')
-    expect(readKey(page, `row ${UNSOLD}`)).toMatch(/^Not shown\. No shop of this channel sells this product/)
-    expect(readKey(page, `row ${SOLD_OUT}`)).toBe(
+    expect(readStudio(page.text, '.remark-missing')).toBe('2 of 3 products are not shown now. The list says why.')
+    expect(readStudio(page.text, `#row-${toGtin(1)} .remark`)).toBe('')
+    expect(readStudio(page.text, `#row-${UNSOLD} .remark`)).toMatch(/^Not shown\. No shop of this channel sells this product/)
+    expect(readStudio(page.text, `#row-${SOLD_OUT} .remark`)).toBe(
       'Not shown. The option stock=in hides the only offer of this product.',
     )
-    expect(readKey(page, 'why summary')).toBe('A round-up is shown: 1 of 3 products, in your order.')
+    expect(readStudio(page.text, '.why p')).toBe('A round-up is shown: 1 of 3 products, in your order.')
     const none = await open(harness, `/studio?tab=picks&gtins=${UNSOLD},${SOLD_OUT}&stock=in`)
-    expect(readKey(none, 'notice')).toBe(
+    expect(readStudio(none.text, '.notice')).toBe(
       'Nothing is shown now, and the widget takes no space in a page. The list says why for each product.',
     )
   })
@@ -184,15 +175,15 @@ describe('round-up without script', () => {
   test('other tabs - keep the list while the user works there', async () => {
     const harness = await startStudio()
     const picks = await open(harness, `/studio?tab=picks&gtins=${toGtin(1)},${toGtin(2)}&label=&label=B`)
-    const deals = await open(harness, `/${readLink(picks, 'tab Deals')}`)
+    const deals = await open(harness, `/${readStudioLink(picks.text, '.tabs a', 'Deals')}`)
     const changed = await submit(harness, deals, null)
-    const back = await open(harness, `/${readLink(changed, 'tab Round-up')}`)
+    const back = await open(harness, `/${readStudioLink(changed.text, '.tabs a', 'Round-up')}`)
     expect([listRows(back), listLabels(back)]).toEqual([
       [toGtin(1), toGtin(2)],
       ['', 'B'],
     ])
     // The address to share has only what the tab shows.
-    expect(readKey(deals, 'address')).not.toContain('gtins')
+    expect(readStudioAddress(deals.text)).not.toContain('gtins')
   })
 
   test('visit - makes no catalog call for products of the copy', async () => {
@@ -217,15 +208,15 @@ describe('variants and stand-ins without script', () => {
     const harness = await startStudio()
     let page = await open(harness, `/studio?gtin=${toGtin(1)}`)
     page = await submit(harness, page, 'also-find', { also: 'Lamp 5' })
-    expect(readLink(page, 'embed')).toContain(`/where-to-buy/${toGtin(1)}`)
+    expect(readWidgetLink(page.text, 'embed')).toContain(`/where-to-buy/${toGtin(1)}`)
     page = await submit(harness, page, `variant-${toGtin(5)}`)
     page = await submit(harness, page, 'also-find', { also: 'Lamp 7' })
     page = await submit(harness, page, `stand-in-${toGtin(7)}`)
     expect(readQuery(page).get('gtin')).toBe(`${toGtin(1)}~${toGtin(5)}`)
     expect(readQuery(page).get('else')).toBe(toGtin(7))
-    expect(readLink(page, 'fragment')).toMatch(new RegExp(`/${toGtin(1)}~${toGtin(5)}\\?else=${toGtin(7)}$`))
-    expect(readKey(page, `row ${toGtin(5)}`)).toBe('Shown below the first one: 1 offer')
-    expect(readKey(page, `row ${toGtin(7)}`)).toBe('Not needed: the product or a variant is shown')
+    expect(readWidgetLink(page.text, 'fragment')).toMatch(new RegExp(`/${toGtin(1)}~${toGtin(5)}\\?else=${toGtin(7)}$`))
+    expect(readStudio(page.text, `#row-${toGtin(5)} .remark`)).toBe('Shown below the first one: 1 offer')
+    expect(readStudio(page.text, `#row-${toGtin(7)} .remark`)).toBe('Not needed: the product or a variant is shown')
     page = await submit(harness, page, `variant-${toGtin(7)}`)
     expect([readQuery(page).get('gtin'), readQuery(page).get('else')]).toEqual([
       `${toGtin(1)}~${toGtin(5)}~${toGtin(7)}`,
@@ -239,17 +230,17 @@ describe('variants and stand-ins without script', () => {
     const harness = await startStudio()
     const page = await open(harness, `/studio?gtin=${UNSOLD}&else=${toGtin(2)}`)
     const summary = `A box is shown: 1 offer of Lamp 2, which stands in for ${UNSOLD}.`
-    expect([readKey(page, 'missing'), readKey(page, 'why summary')]).toEqual([summary, summary])
-    expect(readLink(page, 'embed')).toContain(`${UNSOLD}?else=${toGtin(2)}`)
+    expect([readStudio(page.text, '.remark-missing'), readStudio(page.text, '.why p')]).toEqual([summary, summary])
+    expect(readWidgetLink(page.text, 'embed')).toContain(`${UNSOLD}?else=${toGtin(2)}`)
   })
 
   test('another product - has no variants and stand-ins of the previous one', async () => {
     const harness = await startStudio()
     const page = await open(harness, `/studio?gtin=${toGtin(1)}~${toGtin(5)}&else=${toGtin(7)}`)
-    const link = new URLSearchParams(readLink(page, `match ${toGtin(2)}`).split('?')[1])
+    const link = new URLSearchParams(readStudioLink(page.text, 'a.match', toGtin(2)).split('?')[1])
     expect([link.get('gtin'), link.get('else')]).toEqual([toGtin(2), null])
     const found = await submit(harness, page, 'find-button', { find: 'Lamp 9' })
-    expect(readLink(found, 'fragment')).toMatch(new RegExp(`/where-to-buy/${toGtin(9)}$`))
+    expect(readWidgetLink(found.text, 'fragment')).toMatch(new RegExp(`/where-to-buy/${toGtin(9)}$`))
   })
 
   test('preview in a sentence - is that of the first variant with an offer', async () => {
@@ -269,31 +260,16 @@ describe('placement', () => {
   test.each(['', 'tab=picks&', 'tab=deals&'])('%s - is in addresses and snippets', async (tab) => {
     const harness = await startStudio()
     const page = await open(harness, `/studio?${tab}gtins=${toGtin(1)},${toGtin(2)}&sub=article-7`)
-    for (const leads of ['fragment', 'embed']) expect(readLink(page, leads)).toContain('sub=article-7')
-    expect(readKey(page, 'snippet loader')).toContain('data-sub="article-7"')
-    expect(readKey(page, 'snippet wordpress')).toContain(' sub="article-7"')
+    for (const name of ['fragment', 'embed'] as const) expect(readWidgetLink(page.text, name)).toContain('sub=article-7')
+    expect(readStudio(page.text, '#snippet-loader code')).toContain('data-sub="article-7"')
+    expect(readStudio(page.text, '#snippet-wordpress code')).toContain(' sub="article-7"')
   })
 
   test('invalid - has its message at the field, and is in no address', async () => {
     const page = await open(await startStudio(), '/studio?sub=my+page')
-    expect(readKey(page, 'error sub')).toBe(
+    expect(readStudio(page.text, '#wrong-sub')).toBe(
       '“Placement” accepts 1 to 32 letters of A to Z, digits, hyphens and underscores.',
     )
-    expect(readLink(page, 'fragment')).not.toContain('sub')
+    expect(readWidgetLink(page.text, 'fragment')).not.toContain('sub')
   })
-})
-
-test.each([
-  `?tab=picks&gtins=${toGtin(1)},${toGtin(2)},${UNSOLD}&label=&label=B`,
-  `?tab=picks&gtins=${toGtin(1)}`,
-  `?gtin=${UNSOLD}~${toGtin(2)}&else=${toGtin(3)}`,
-])('%s - the response for the script has the texts of the page', async (query) => {
-  const harness = await startStudio()
-  const { text } = await open(harness, `/studio${query}`)
-  const live = JSON.parse((await fetchPath(harness, `/studio/live${query}`, ADMIN)).text) as StudioUpdate
-  const texts = listElements(text)
-    .filter((element) => getAttribute(element, 'data-text') !== '')
-    .map((element) => [getAttribute(element, 'data-text'), getText(element)])
-  expect(texts).toEqual(texts.map(([key = '']) => [key, live.texts[key]?.replace(/\s+/g, ' ')]))
-  expect(live.texts['address']).toContain(CHANNEL_ID)
 })

@@ -1,6 +1,5 @@
 import { expect, test, vi } from 'vitest'
 import { DAY_MS } from '../../src/clock.ts'
-import type { StudioUpdate } from '../../src/studio/update.ts'
 import { CHANNEL_ID, makeWireOffer, makeWireProduct } from '../helpers/fake-catalog.ts'
 import type { Harness } from '../helpers/harness.ts'
 import { findHtmlErrors } from '../helpers/html-errors.ts'
@@ -9,12 +8,12 @@ import {
   type TestResponse,
   fetchPath,
   findByClass,
-  getAttribute,
   getText,
   listElements,
   readVisibleText,
   startStockedHarness,
 } from './app-client.ts'
+import { findAll } from './studio-page.ts'
 
 /** Start the app with a product at two shops, walked once. */
 const startStudio = (settings = {}): Promise<Harness> => {
@@ -54,23 +53,21 @@ test('page of a product - a row for each shop, with its name and days', async ()
   ])
 })
 
-test('script, and a page of deals - read none', async () => {
+test('page of deals - reads none', async () => {
   const harness = await startStudio()
   const read = vi.spyOn(harness.context.store, 'findPriceSeries')
-  for (const path of ['/studio/live', '/studio?tab=deals']) await fetchAsAdmin(harness, path)
+  await fetchAsAdmin(harness, '/studio?tab=deals')
   expect(read).not.toHaveBeenCalled()
   await fetchAsAdmin(harness, '/studio')
   expect(read).toHaveBeenCalledTimes(1)
 })
 
-test('script of a box with its note - explains the note', async () => {
+test('box with its note - explains the note', async () => {
   const harness = await startStudio()
   const readFact = async (query: string): Promise<string | undefined> => {
-    const page = await fetchAsAdmin(harness, `/studio?${query}`)
-    const { text } = await fetchAsAdmin(harness, `/studio/live?${query}`)
-    const fact = (JSON.parse(text) as StudioUpdate).texts['why fact 6']
-    expect(readVisibleText(page.text).includes(fact ?? '-')).toBe(true)
-    return fact
+    const { text } = await fetchAsAdmin(harness, `/studio?${query}`)
+    const fact = findAll(text, '.why .facts div').find((one) => getText(one).startsWith('Observed prices'))
+    return fact && getText(fact).replace('Observed prices ', '')
   }
   expect(await readFact('history=none')).toBe('not shown: the option history is not set')
   expect(await readFact('history=note')).toBe(
@@ -94,10 +91,7 @@ async function walkNextDay({ catalog, clock, context }: Harness, price: string):
   await context.walks.runNow()
 }
 
-const readEvidence = (html: string): string[] =>
-  listElements(html)
-    .filter((element) => getAttribute(element, 'data-text') === 'evidence')
-    .map(getText)
+const readEvidence = (html: string): string[] => findAll(html, '.facets p').map(getText)
 
 test.each(['evidence=observed', 'sort=drop'])(
   'grid with %s - says how many deals are confirmed, and what is needed',
@@ -111,10 +105,9 @@ test.each(['evidence=observed', 'sort=drop'])(
     await walkNextDay(harness, '50.00')
     const { text } = await fetchAsAdmin(harness, `/studio?tab=deals&${query}`)
     expect(await findHtmlErrors(text)).toEqual([])
-    const sentence = `Deals with an observed price drop: 1. On sale according to the shops: 2. ${DROP_RULE} This channel was observed on 28 days.`
-    expect(readEvidence(text)).toEqual([sentence])
-    const live = await fetchAsAdmin(harness, `/studio/live?tab=deals&${query}`)
-    expect((JSON.parse(live.text) as StudioUpdate).texts['evidence']).toBe(sentence)
+    expect(readEvidence(text)).toEqual([
+      `Deals with an observed price drop: 1. On sale according to the shops: 2. ${DROP_RULE} This channel was observed on 28 days.`,
+    ])
   },
 )
 
@@ -128,8 +121,10 @@ test('grid with evidence=observed, without a history - says why no deal is confi
 })
 
 test('grid without these options - says nothing about observed prices', async () => {
-  const { text } = await fetchAsAdmin(await startStudio(), '/studio/live?tab=deals')
-  expect((JSON.parse(text) as StudioUpdate).texts['evidence'] ?? '').toBe('')
+  const harness = await startStudio()
+  await walkNextDay(harness, '60.00')
+  const { text } = await fetchAsAdmin(harness, '/studio?tab=deals')
+  expect(readEvidence(text)).toEqual([''])
 })
 
 test('without a history - says why there are none', async () => {

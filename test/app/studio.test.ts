@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { WireProduct } from '../../src/catalog/contract.ts'
 import { HOUR_MS } from '../../src/clock.ts'
-import type { StudioUpdate } from '../../src/studio/update.ts'
 import { CHANNEL_ID, makeWireOffer, makeWireProduct } from '../helpers/fake-catalog.ts'
 import type { Harness, HarnessOptions } from '../helpers/harness.ts'
 import { findHtmlErrors } from '../helpers/html-errors.ts'
@@ -18,6 +17,7 @@ import {
   stockCatalog,
   fetchPath,
 } from './app-client.ts'
+import { findAll, readStudio, readStudioLink, readWidgetLink } from './studio-page.ts'
 
 const OTHER_ID = '00000000-0000-4000-8000-000000000002'
 const ADMIN = { Authorization: `Basic ${btoa('admin:pass')}` }
@@ -64,20 +64,14 @@ const fetchAsAdmin = (harness: Harness, path: string): Promise<TestResponse> =>
 const findByAttribute = (html: string, name: string, value: string): Element | undefined =>
   listElements(html).find((element) => getAttribute(element, name) === value)
 const listTitles = (html: string): string[] => findByClass(html, 'match-title').map(getText)
-const readNotice = (html: string): string => {
-  const notice = findByAttribute(html, 'data-text', 'notice')
-  return notice === undefined ? '' : getText(notice)
-}
+const readNotice = (html: string): string => readStudio(html, '.notice')
 
 /** Resolve an address like a browser on the studio page. */
 const toPath = (address: string): string => {
   const { pathname, search } = new URL(address, 'https://widgets.example/studio')
   return pathname + search
 }
-const getHref = (html: string, leads: string): string => {
-  const link = findByAttribute(html, 'data-leads', leads)
-  return link === undefined ? '' : toPath(getAttribute(link, 'href'))
-}
+const getHref = (html: string, name: 'embed' | 'fragment'): string => toPath(readWidgetLink(html, name))
 
 describe('product search', () => {
   test('no search - the first products, and the box of the first', async () => {
@@ -143,13 +137,7 @@ describe('product search', () => {
   test('visit - makes no catalog call', async () => {
     const harness = await startStudio()
     const before = harness.catalog.calls.length
-    for (const path of [
-      '/studio',
-      '/studio?find=lumen',
-      '/studio?tab=deals',
-      '/studio?tab=health',
-      '/studio/live',
-    ])
+    for (const path of ['/studio', '/studio?find=lumen', '/studio?tab=deals', '/studio?tab=health'])
       expect((await fetchAsAdmin(harness, path)).status).toBe(200)
     expect(harness.catalog.calls.length).toBe(before)
   })
@@ -168,18 +156,14 @@ describe('deals', () => {
     async (filters) => {
       const harness = await startStudio()
       const { text } = await fetchAsAdmin(harness, `/studio?tab=deals${filters}`)
-      const total = findByAttribute(text, 'data-text', 'count total')
-      expect(Number(total && getText(total))).toBe(await countCards(harness, text))
-      const entries = listElements(text).filter((element) =>
-        getAttribute(element, 'data-leads').startsWith('count'),
-      )
+      expect(Number(readStudio(text, 'summary .badge'))).toBe(await countCards(harness, text))
+      const entries = findAll(text, '.facets a')
       expect(entries.length).toBeGreaterThan(2)
       for (const entry of entries) {
         if (getAttribute(entry, 'aria-current') === 'true') continue
-        const key = getAttribute(entry, 'data-leads')
-        const shown = findByAttribute(text, 'data-text', key)
+        const [, name, count] = /^(.*) (\d+)$/.exec(getText(entry)) ?? []
         const linked = await fetchAsAdmin(harness, toPath(getAttribute(entry, 'href')))
-        expect([key, Number(shown && getText(shown))]).toEqual([key, await countCards(harness, linked.text)])
+        expect([name, Number(count)]).toEqual([name, await countCards(harness, linked.text)])
       }
     },
   )
@@ -187,7 +171,9 @@ describe('deals', () => {
   test('selected filter - its link removes the filter', async () => {
     const harness = await startStudio()
     const { text } = await fetchAsAdmin(harness, '/studio?tab=deals&brand=Lumen&sort=price')
-    expect(getHref(text, 'count brand Lumen')).toBe(`/studio?tab=deals&channel=${CHANNEL_ID}&sort=price`)
+    expect(readStudioLink(text, '.facets a', 'Lumen')).toBe(
+      `studio?tab=deals&channel=${CHANNEL_ID}&sort=price`,
+    )
   })
 
   test('channel without deals - hidden, with the reason', async () => {
@@ -239,34 +225,6 @@ const TAB_QUERIES = [
   '?tab=health',
 ]
 
-describe('response for the script', () => {
-  test.each(TAB_QUERIES)('%s - has the texts and links of the page', async (query) => {
-    const harness = await startStudio()
-    const { text } = await fetchAsAdmin(harness, `/studio${query}`)
-    const seen = await fetchAsAdmin(harness, `/studio/live${query}`)
-    expect(seen.headers['content-type']).toBe('application/json; charset=utf-8')
-    expect(seen.headers['cache-control']).toBe('no-store')
-    const live = JSON.parse(seen.text) as StudioUpdate
-    expect(new URL(live.texts['address'] ?? '').pathname).toBe('/studio')
-    const read = (mark: string, get: (element: Element) => string): [string, string][] =>
-      listElements(text)
-        .filter((element) => getAttribute(element, mark) !== '')
-        .map((element) => [getAttribute(element, mark), get(element)])
-    const texts = read('data-text', getText)
-    expect(texts).toEqual(texts.map(([key]) => [key, live.texts[key]?.replace(/\s+/g, ' ')]))
-    const links = read('data-leads', (element) => getAttribute(element, 'href'))
-    expect(links).toEqual(links.map(([key]) => [key, live.links[key]]))
-    expect(links.length).toBeGreaterThan(2)
-  })
-
-  test('access - is protected like the page', async () => {
-    const harness = await startStudio()
-    expect((await fetchPath(harness, '/studio/live')).status).toBe(401)
-    const closed = await startHarness()
-    expect((await fetchPath(closed, '/studio/live')).text).toBe((await fetchPath(closed, '/nothing')).text)
-  })
-})
-
 test.each(['', ...TAB_QUERIES])('page %j - is valid HTML without empty texts', async (query) => {
   const { text, status } = await fetchAsAdmin(await startStudio(), `/studio${query}`)
   expect(status).toBe(200)
@@ -290,19 +248,21 @@ test('page at any address - its links are relative, and widget links use the pub
   const harness = await startStudio({ settings: { VITRINE_PUBLIC_URL: 'https://example.org/widgets' } })
   for (const query of ['', '?tab=deals', '?tab=health']) {
     const { text } = await fetchAsAdmin(harness, `/studio${query}`)
+    const widgetLinks = findAll(text, '.addresses a')
+    expect(widgetLinks.length > 0).toBe(query !== '?tab=health')
+    for (const link of widgetLinks)
+      expect(getAttribute(link, 'href')).toMatch(/^https:\/\/example\.org\/widgets\//)
     const links = listElements(text).flatMap((element) =>
-      element.attrs
-        .filter(({ name }) => /^(?:href|src|action|data-live)$/.test(name) && element.tagName !== 'img')
-        .map(({ value }) => ({
-          value,
-          isWidget: /^(?:embed|fragment|oembed|data|mail|feeds)$/.test(getAttribute(element, 'data-leads')),
-        })),
+      element.attrs.filter(
+        ({ name, value }) =>
+          /^(?:href|src|action)$/.test(name) &&
+          element.tagName !== 'img' &&
+          widgetLinks.every((link) => getAttribute(link, 'href') !== value),
+      ),
     )
     expect(links.length).toBeGreaterThan(5)
-    for (const { value, isWidget } of links)
-      expect(value).toMatch(
-        isWidget ? /^https:\/\/example\.org\/widgets\// : /^(?:#stage$|#content$|studio|assets\/|embed\.js$)/,
-      )
+    for (const { value } of links)
+      expect(value).toMatch(/^(?:#stage$|#content$|studio|assets\/|embed\.js$)/)
   }
 })
 

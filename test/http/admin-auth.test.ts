@@ -103,7 +103,7 @@ describe('limit of wrong passwords', () => {
       for (const path of ['/studio', '/metrics'])
         expect((await fetchPath(harness, path, basic('admin:no'))).status).toBe(REJECTED)
     }
-    for (const path of ['/studio', '/studio/live', '/studio/gallery', '/metrics'])
+    for (const path of ['/studio', '/studio/gallery', '/metrics'])
       expect((await fetchPath(harness, path, RIGHT)).status).toBe(LIMITED)
     for (const path of ['/healthz', '/readyz', BOX])
       expect((await fetchPath(harness, path)).status).toBe(OPEN)

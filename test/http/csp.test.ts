@@ -22,7 +22,6 @@ test.each([
   `${BOX_EMBED}?limit=0`,
   '/studio',
   '/studio?tab=deals',
-  '/studio/live',
   `/studio/sentence?channel=${CHANNEL_ID}&gtin=${GTIN}`,
   '/nothing',
 ])('content security policy of %s - has no known weakness', async (path) => {

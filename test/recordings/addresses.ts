@@ -101,7 +101,6 @@ export const toRedirects = (path: string): readonly RecordedRequest[] => {
 /** On a server without a password. */
 export const CLOSED: readonly RecordedRequest[] = toRequests([
   '/studio',
-  '/studio/live',
   '/studio/gallery',
   '/metrics',
   '/events.atom',
@@ -201,10 +200,6 @@ const STUDIO_PATHS: readonly string[] = [
   '/studio?tab=coverage&days=30',
   '/studio?tab=feeds',
   '/studio?tab=health',
-  '/studio/live',
-  `/studio/live?gtin=${LAMP}&layout=card&limit=2`,
-  `/studio/live?tab=picks&gtins=${LAMP},${KETTLE}`,
-  '/studio/live?tab=deals&q=desk',
   `/studio/sentence?channel=${CHANNEL_ID}&gtin=${LAMP}`,
   '/studio/sentence',
   '/studio/gallery',
@@ -222,9 +217,8 @@ const HEALTH_PATHS: readonly string[] = ['/healthz', '/readyz', '/readyz?require
 export const STUDIO: readonly RecordedRequest[] = [
   ...STUDIO_PATHS.map((path) => ({ path, headers: ADMIN })),
   { path: '/studio', headers: { ...ADMIN, 'Accept-Encoding': 'br' } },
-  { path: '/studio/live', headers: { ...ADMIN, 'Accept-Encoding': 'gzip' } },
   { path: '/events.atom', headers: { ...ADMIN, 'If-None-Match': 'same' } },
-  ...withMethods(['/studio', '/studio/live', '/events.atom', '/metrics'], ['GET', 'HEAD', 'POST']),
+  ...withMethods(['/studio', '/events.atom', '/metrics'], ['GET', 'HEAD', 'POST']),
   { path: '/studio', headers: { 'X-Forwarded-For': '203.0.113.9' } },
 ]
 

@@ -4,6 +4,9 @@ import type { StudioData } from '../../src/studio/data.ts'
 import type { FieldView } from '../../src/studio/fields.ts'
 import { type StudioView, toStudioView } from '../../src/studio/studio.ts'
 import { OPTION_LIST } from '../../src/widgets/option-list.ts'
+import { createRenderer } from '../../src/widgets/render.ts'
+import { getAttribute } from '../app/app-client.ts'
+import { findAll, readStudio, readStudioAddress } from '../app/studio-page.ts'
 import { CHANNEL_ID } from '../helpers/fake-catalog.ts'
 import { makeParsedOffer, makeProduct, toGtin } from '../helpers/products.ts'
 import { CHANNEL, WALKED_COPY, makeStudio, makeStudioData } from '../helpers/studio-view.ts'
@@ -302,4 +305,39 @@ describe('address of the selection', () => {
       { numRuns: toRunCount(500) },
     )
   })
+})
+
+describe('rendered page', () => {
+  const renderer = createRenderer()
+  const read = (query: string): string | undefined =>
+    findAll(renderer.renderStudio(makeStudio(query)), '#option-heading').map((field) =>
+      getAttribute(field, 'placeholder'),
+    )[0]
+
+  test('language - the placeholder of the heading is the heading in it', () => {
+    expect(read('')).toBe('Where to buy')
+    expect(read('locale=de')).toBe('Preise im Vergleich')
+    expect(read('tab=deals')).toBe('Deals')
+    expect(read('tab=deals&locale=de')).toBe('Angebote')
+  })
+
+  test('nothing to embed - no previews, no addresses of a widget, but an address to share', () => {
+    const html = renderer.renderStudio(makeStudio('', { channel: null, product: null, matches: [] }))
+    expect([...findAll(html, '.device'), ...findAll(html, '.addresses'), ...findAll(html, 'code')]).toEqual(
+      [],
+    )
+    expect(readStudioAddress(html)).toBe(BASE)
+  })
+
+  test('invalid values - have messages under their option, valid ones none', () => {
+    const html = renderer.renderStudio(makeStudio('theme=blue&limit=3'))
+    expect(readStudio(html, '#wrong-theme')).toBe('“Theme” accepts auto, light or dark.')
+    expect(readStudio(html, '#wrong-limit')).toBe('')
+  })
+})
+
+test('layout inline - is a part of a sentence, on the tab of boxes only', () => {
+  expect(makeStudio('layout=inline').isSentence).toBe(true)
+  for (const query of ['', 'layout=card', 'tab=deals&layout=inline'])
+    expect(makeStudio(query).isSentence).toBe(false)
 })

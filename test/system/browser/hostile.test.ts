@@ -231,7 +231,7 @@ test('hostile texts typed and selected in the studio - are inserted as text', as
     await page.locator('#option-accent').fill(text)
     const query = new URLSearchParams({ q: text }).toString()
     await vi.waitFor(async () => {
-      expect(await page.locator('[data-text="address"]').textContent()).toContain(query)
+      expect(await page.locator('[aria-labelledby="share"] code').textContent()).toContain(query)
       expect(await page.locator('#wrong-accent').isVisible()).toBe(true)
     })
     await page.evaluate(PROVOKE)
@@ -243,6 +243,6 @@ test('hostile texts typed and selected in the studio - are inserted as text', as
     expect(new URL(page.url()).searchParams.getAll('merchant').length).toBeGreaterThan(5),
   )
   await page.evaluate(PROVOKE)
-  expect(await page.locator('[data-text="snippet loader"]').textContent()).toContain('data-merchant=')
+  expect(await page.locator('#snippet-loader code').textContent()).toContain('data-merchant=')
   expect([attacks, violations]).toEqual([[], []])
 })

@@ -137,7 +137,7 @@ describe('accent colour', () => {
     await waitForQuery('accent', 'cc3300')
     expect(await page.locator('#option-accent').inputValue()).toBe('cc3300')
     expect(await readPreview()).toContain('accent=cc3300')
-    expect(await page.locator('[data-text="snippet loader"]').textContent()).toContain('data-accent="cc3300"')
+    expect(await page.locator('#snippet-loader code').textContent()).toContain('data-accent="cc3300"')
   })
 
   test('typed - is in the picker, also with a leading "#"; an incomplete one leaves the picker', async () => {

@@ -37,7 +37,7 @@ const listRows = (): Promise<string[]> =>
   page.locator('#list .row').evaluateAll((rows) => rows.map((row) => row.id.replace('row-', '')))
 const readQuery = (): URLSearchParams => new URL(page.url()).searchParams
 const readCode = async (id: string): Promise<string> =>
-  (await page.locator(`[data-text="snippet ${id}"]`).textContent()) ?? ''
+  (await page.locator(`#snippet-${id} code`).textContent()) ?? ''
 const readFocus = (): Promise<string> => page.evaluate<string>('document.activeElement.id')
 /** Mark the document: without the mark, the page was loaded again. */
 const mark = (): Promise<unknown> => page.evaluate('window.marked = true')
@@ -190,7 +190,7 @@ test('round-up without script - buttons are sufficient, and the address can be s
   await page.getByRole('button', { name: 'Apply labels' }).click()
   expect(readQuery().getAll('label')).toEqual(['Studio', '', 'Bright'])
   expect(await readCode('loader')).toContain('data-label="Studio||Bright"')
-  const address = (await page.locator('[data-text="address"]').textContent()) ?? ''
+  const address = (await page.locator('[aria-labelledby="share"] code').textContent()) ?? ''
   await page.goto(address)
   expect(await listRows()).toEqual([FOURTH, FIRST, SECOND])
   expect(await page.locator(`#label-${SECOND}`).inputValue()).toBe('Bright')

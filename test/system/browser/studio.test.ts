@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import type { BrowserContextOptions, Page, Route } from 'playwright-core'
+import type { BrowserContextOptions, Page, Request, Route } from 'playwright-core'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { startPageServer, toHtmlResponse } from '../../helpers/page-server.ts'
 import { useBrowser } from '../use-browser.ts'
@@ -35,12 +35,19 @@ const until = (check: () => Promise<void>): Promise<void> => vi.waitFor(check, {
 const readPreview = async (): Promise<string> =>
   (await page.locator('.stage:visible iframe').first().getAttribute('src')) ?? ''
 const readCode = async (id: string): Promise<string> =>
-  (await page.locator(`[data-text="snippet ${id}"]`).textContent()) ?? ''
-const readLink = (leads: string): Promise<string | null> =>
-  page.locator(`[data-leads="${leads}"]`).getAttribute('href')
+  (await page.locator(`#snippet-${id} code`).textContent()) ?? ''
+/** Read the address of the link to the widget, or of the tab, with this text. */
+const readLink = (text: string): Promise<string | null> =>
+  page.locator(':is(.addresses, .tabs) a', { hasText: text }).getAttribute('href')
 const readQuery = (): URLSearchParams => new URL(page.url()).searchParams
 const waitForQuery = (name: string, value: string | null): Promise<void> =>
   until(async () => expect(readQuery().get(name)).toBe(value))
+
+/** Whether the script of the page asks for another state of it. */
+const isUpdate = (request: Request): boolean => request.resourceType() === 'xhr'
+/** Intercept requests of the script; the browser opens pages as usual. */
+const interceptUpdates = (handle: (route: Route) => unknown): Promise<unknown> =>
+  page.route(/\/studio\?/, (route) => (isUpdate(route.request()) ? handle(route) : route.continue()))
 
 /** Mark the document: without the mark, the page was loaded again. */
 const mark = (): Promise<unknown> => page.evaluate('window.marked = true')
@@ -61,9 +68,9 @@ describe('changed option', () => {
     for (const id of ['iframe', 'browser', 'oembed', 'ssi', 'esi', 'php', 'fetch'])
       expect(await readCode(id)).toContain('theme=dark')
     expect(await readCode('wordpress')).toContain('theme="dark"')
-    for (const leads of ['embed', 'fragment', 'tab Deals'])
-      expect(await readLink(leads)).toContain('theme=dark')
-    expect(await page.locator('[data-text="address"]').textContent()).toBe(page.url())
+    for (const text of ['as a document', 'as a fragment', 'Deals'])
+      expect(await readLink(text)).toContain('theme=dark')
+    expect(await page.locator('[aria-labelledby="share"] code').textContent()).toBe(page.url())
     expect(await page.locator('a.match').first().getAttribute('href')).toContain('theme=dark')
     expect([await isMarked(), await readFocus()]).toEqual([true, 'option-theme'])
     await theme.selectOption('auto')
@@ -103,7 +110,7 @@ describe('changed option', () => {
     await open('?tab=deals')
     await mark()
     let requestCount = 0
-    page.on('request', (request) => (requestCount += /\/studio\/live/.test(request.url()) ? 1 : 0))
+    page.on('request', (request) => (requestCount += isUpdate(request) ? 1 : 0))
     await page.clock.install()
     await page.clock.pauseAt(Date.now() + 60_000)
     const text = 'lamp of oak'
@@ -118,7 +125,7 @@ describe('changed option', () => {
 
   test('filter of deals - counts and total are updated', async () => {
     await open('?tab=deals')
-    const total = page.locator('[data-text="count total"]')
+    const total = page.locator('summary .badge')
     const before = Number(await total.textContent())
     await page.locator('#option-min_discount').fill('30')
     await until(async () => expect(Number(await total.textContent())).toBeLessThan(before))
@@ -128,7 +135,7 @@ describe('changed option', () => {
     await until(async () => expect(readQuery().get('merchant')).not.toBeNull())
     expect(Number(await total.textContent())).toBeLessThanOrEqual(left)
     expect(await readPreview()).toContain('merchant=')
-    expect(await page.locator('[data-leads^="count brand"]').first().getAttribute('href')).toContain(
+    expect(await page.locator('.facets a[href*="brand="]').first().getAttribute('href')).toContain(
       'min_discount=30',
     )
     expect(problems).toEqual([])
@@ -136,7 +143,7 @@ describe('changed option', () => {
 
   test('option that leaves no offers - the reason is shown, and removed again', async () => {
     await open('?tab=deals')
-    const notice = page.locator('[data-text="notice"]')
+    const notice = page.locator('.notice')
     expect(await notice.isVisible()).toBe(false)
     await page.locator('#option-max_price').fill('0.01')
     await until(async () => expect(await notice.isVisible()).toBe(true))
@@ -171,14 +178,16 @@ describe('changed option', () => {
   test('responses out of order - the last request counts', async () => {
     await open()
     const delayed: Route[] = []
-    await page.route(/\/studio\/live.*theme=dark/, (route) => void delayed.push(route))
+    await interceptUpdates((route) =>
+      route.request().url().includes('theme=dark') ? void delayed.push(route) : route.continue(),
+    )
     await page.evaluate(`window.seen = []
       new MutationObserver(() => window.seen.push(location.search)).observe(
-        document.querySelector('[data-text="address"]'), { childList: true })`)
+        document.querySelector('.workbench'), { attributes: true })`)
     await page.locator('#option-theme').selectOption('dark')
     await page.locator('#option-theme').selectOption('light')
     await waitForQuery('theme', 'light')
-    const lateResponse = page.waitForResponse(/\/studio\/live.*theme=dark/)
+    const lateResponse = page.waitForResponse(/\/studio\?.*theme=dark/)
     await delayed[0]?.continue()
     await (await lateResponse).finished()
     await page.locator('#option-layout').selectOption('card')
@@ -190,14 +199,14 @@ describe('changed option', () => {
 
   test('server error - the form is submitted, and its page has the option', async () => {
     await open()
-    await page.route(/\/studio\/live/, (route) => route.fulfill({ status: 500 }))
+    await interceptUpdates((route) => route.fulfill({ status: 500 }))
     await page.locator('#option-theme').selectOption('dark')
     await until(async () => expect(await readCode('loader').catch(() => '')).toContain('data-theme="dark"'))
   })
 
   test('server unavailable - is reported, nothing is lost, and the next change is applied', async () => {
     await open()
-    await page.route(/\/studio\/live/, (route) => route.abort(), { times: 1 })
+    await page.route(/\/studio\?/, (route) => route.abort(), { times: 1 })
     await page.locator('#option-theme').selectOption('dark')
     await until(async () => expect(await page.locator('.notice').textContent()).toContain('does not respond'))
     await page.locator('#option-layout').selectOption('card')
@@ -219,7 +228,7 @@ describe('other controls', () => {
     await until(async () => expect(await isMarked()).toBe(false))
     expect(readQuery().get('theme')).toBe('dark')
     expect(await page.locator('#wrong-limit').isVisible()).toBe(true)
-    expect(await readLink('embed')).toContain(`${other}/where-to-buy/`)
+    expect(await readLink('as a document')).toContain(`${other}/where-to-buy/`)
   })
 
   test('search by Enter - finds products, and the options stay', async () => {
@@ -233,7 +242,7 @@ describe('other controls', () => {
 
   test('link followed while a response is pending - opens its address', async () => {
     await open()
-    await page.route(/\/studio\/live/, () => undefined)
+    await interceptUpdates(() => undefined)
     await page.locator('#option-layout').selectOption('card')
     await page.getByRole('link', { name: 'Deals', exact: true }).click()
     await waitForQuery('tab', 'deals')
@@ -287,17 +296,17 @@ test('without script - the button and the links are sufficient', async () => {
   await page.locator('#option-limit').fill('99')
   await page.getByRole('button', { name: 'Show' }).click()
   expect(readQuery().get('theme')).toBe('dark')
-  expect(await readLink('embed')).toMatch(/theme=dark$/)
+  expect(await readLink('as a document')).toMatch(/theme=dark$/)
   expect(await page.locator('#wrong-limit').textContent()).toContain('from 1 to 50')
   expect(await page.locator('#option-limit').inputValue()).toBe('99')
   await page.locator('#find').fill('lamp')
   await page.getByRole('button', { name: 'Find' }).click()
   await page.locator('a.match').last().click()
-  expect(await readLink('embed')).toContain(readQuery().get('gtin') ?? 'no product')
+  expect(await readLink('as a document')).toContain(readQuery().get('gtin') ?? 'no product')
   expect(readQuery().get('theme')).toBe('dark')
   await page.getByRole('link', { name: 'Deals', exact: true }).click()
-  await page.locator('[data-leads^="count brand"]').first().click()
-  expect(await readLink('fragment')).toMatch(/theme=dark&brand=/)
+  await page.locator('.facets a[href*="brand="]').first().click()
+  expect(await readLink('as a fragment')).toMatch(/theme=dark&brand=/)
   await page.getByRole('link', { name: 'Health', exact: true }).click()
   expect(await page.locator('table').innerText()).toContain('The Slow Shelf Magazine')
   expect(problems).toEqual([])
@@ -314,7 +323,7 @@ test('layout inline without script - shows the link in a sentence, and values of
   await page.locator('#option-layout').selectOption('table')
   await page.getByRole('button', { name: 'Show' }).click()
   expect(await page.locator('#option-theme').inputValue()).toBe('dark')
-  expect(await readLink('embed')).toMatch(/\?theme=dark&layout=table$/)
+  expect(await readLink('as a document')).toMatch(/\?theme=dark&layout=table$/)
   expect(problems).toEqual([])
 })
 

@@ -9,7 +9,7 @@ const server = useServer()
 const PREVIEW = `[...document.querySelectorAll('.stage iframe')].find((frame) => frame.checkVisibility())?.src`
 
 const readCode = (page: EnginePage, id: string): Promise<string> =>
-  page.evaluate<string>(`document.querySelector('[data-text="snippet ${id}"]').textContent`)
+  page.evaluate<string>(`document.querySelector('#snippet-${id} code').textContent`)
 
 /** Select an option like a reader: the browser sends both events. */
 const select = (page: EnginePage, id: string, value: string): Promise<void> =>
@@ -70,9 +70,7 @@ export const studioSuite = defineSuite('studio', (engine) => {
       false,
       false,
     ])
-    expect(
-      await page.evaluate<boolean>(`${seen}[1].querySelector('[data-sentence]').checkVisibility()`),
-    ).toBe(false)
+    expect(await page.evaluate<boolean>(`${seen}[1].querySelector('p span').checkVisibility()`)).toBe(false)
     expect(await readCode(page, 'ssi')).not.toContain('theme')
     const theme = `document.querySelector('#option-theme')`
     expect(await page.evaluate(`[${theme}.checkVisibility(), ${theme}.value]`)).toEqual([false, 'dark'])
@@ -89,10 +87,7 @@ export const studioSuite = defineSuite('studio', (engine) => {
     await page.click('.snippet[open] summary')
     await waitUntil(page, `document.querySelector('.snippet[open]') === null`)
     await select(page, '#option-theme', 'dark')
-    await waitUntil(
-      page,
-      `document.querySelector('[data-text="snippet loader"]').textContent.includes('dark')`,
-    )
+    await waitUntil(page, `document.querySelector('#snippet-loader code').textContent.includes('dark')`)
     expect(await page.evaluate(`document.querySelector('.snippet[open]') === null`)).toBe(true)
   })
 

@@ -75,8 +75,7 @@ describe('control characters on PostgreSQL', () => {
       'tab=deals&brand=%00&q=a%00b&merchant=%00&exclude=%00',
       'tab=%00',
     ]) {
-      for (const page of ['/studio', '/studio/live'])
-        expect((await fetchPath(harness, `${page}?${query}`, ADMIN)).status).toBe(200)
+      expect((await fetchPath(harness, `/studio?${query}`, ADMIN)).status).toBe(200)
     }
     expect(await countStoreFailures(harness)).toBe('0')
     expect(harness.logs()).not.toContain('"level":50')

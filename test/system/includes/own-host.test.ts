@@ -82,7 +82,7 @@ describeWithProgram('nginx', HEADING, () => {
 
   it.each(KINDS)('%s - studio and metrics - are closed to requests through the proxy', async (kind) => {
     const { origin } = getHost(kind)
-    for (const path of ['/shops/studio', '/shops/studio/live', '/shops/metrics'])
+    for (const path of ['/shops/studio', '/shops/metrics'])
       expect((await globalThis.fetch(origin + path)).status, path).toBe(404)
   })
 })
