@@ -16,7 +16,7 @@ import {
   CatalogUnreachableError,
 } from '../errors.ts'
 import { describeInternalError } from '../lib/internal-error.ts'
-import type { TraceCall } from '../observability/tracing.ts'
+import type { TraceCall } from '../observability/opentelemetry.ts'
 import {
   RequestError,
   describeConnectionFailure,

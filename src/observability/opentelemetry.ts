@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import {
   type Attributes,
   type Context,
@@ -23,11 +23,34 @@ import {
 } from '@opentelemetry/resources'
 import { BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trace-base'
 import { type Clock, MINUTE_MS, SECOND_MS, isWithin } from '../clock.ts'
+import type { Environment } from '../config/config.ts'
 import { redactSecrets } from '../config/secrets.ts'
 import { VERSION } from '../lib/paths.ts'
 import { tryWithTimeout } from '../lib/with-timeout.ts'
 import type { Logger } from './logger.ts'
-import type { TraceProtocol, TracedCall, Tracing, TracingOptions } from './tracing.ts'
+
+/** A call of the catalog. `url`: without a query; `template`: its path with names in place of ids. */
+export type TracedCall = Readonly<{ url: string; template: string }>
+
+/** Run a call in a client span. The call reports the status of each response. */
+export type TraceCall = <T>(
+  call: TracedCall,
+  send: (onStatus: (statusCode: number) => void) => Promise<T>,
+) => Promise<T>
+
+/** Traces of one process (ADR 0040). */
+export type Tracing = Readonly<{
+  /** Wrap a listener so that each request has a server span, except requests of health checks. */
+  traceRequests(listener: RequestListener, publicUrl: string): RequestListener
+  traceCall: TraceCall
+  /** Export the last spans, for a second at most. `false`: they could not be exported in time. */
+  stop(): Promise<boolean>
+}>
+
+export type TracingOptions = Readonly<{ environment: Environment; clock: Clock; logger: Logger }>
+
+/** The protocols of OTLP over HTTP. */
+export type TraceProtocol = 'http/protobuf' | 'http/json'
 
 /** How often failed exports are logged while the collector is unavailable. */
 const FAILURE_LOG_MS: number = 10 * MINUTE_MS

@@ -1,32 +1,7 @@
-import type { RequestListener } from 'node:http'
-import type { Clock } from '../clock.ts'
 import type { Environment } from '../config/config.ts'
 import { redactInLog } from '../config/secrets.ts'
 import { parseUrl } from '../lib/urls.ts'
-import type { Logger } from './logger.ts'
-
-/** A call of the catalog. `url`: without a query; `template`: its path with names in place of ids. */
-export type TracedCall = Readonly<{ url: string; template: string }>
-
-/** Run a call in a client span. The call reports the status of each response. */
-export type TraceCall = <T>(
-  call: TracedCall,
-  send: (onStatus: (statusCode: number) => void) => Promise<T>,
-) => Promise<T>
-
-/** Traces of one process (ADR 0040). */
-export type Tracing = Readonly<{
-  /** Wrap a listener so that each request has a server span, except requests of health checks. */
-  traceRequests(listener: RequestListener, publicUrl: string): RequestListener
-  traceCall: TraceCall
-  /** Export the last spans, for a second at most. `false`: they could not be exported in time. */
-  stop(): Promise<boolean>
-}>
-
-export type TracingOptions = Readonly<{ environment: Environment; clock: Clock; logger: Logger }>
-
-/** The protocols of OTLP over HTTP. */
-export type TraceProtocol = 'http/protobuf' | 'http/json'
+import type { TraceProtocol, Tracing, TracingOptions } from './opentelemetry.ts'
 
 /**
  * Start tracing if the standard `OTEL_` variables ask for it; otherwise return `null` and load no OpenTelemetry code. Settings that

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { MINUTE_MS } from '../../src/clock.ts'
 import { createLogger } from '../../src/observability/logger.ts'
-import type { Tracing } from '../../src/observability/tracing.ts'
+import type { Tracing } from '../../src/observability/opentelemetry.ts'
 import { BOX, GRID, fetchPath, makeProductOnSale, startHarness } from '../app/app-client.ts'
 import { addCleanup } from '../helpers/cleanup.ts'
 import { CHANNEL_ID, FAKE_KEY } from '../helpers/fake-catalog.ts'
