@@ -43,7 +43,7 @@ export type Coverage = Readonly<{
   stop(): Promise<void>
 }>
 
-export type CoverageDetails = Readonly<{
+export type CoverageOptions = Readonly<{
   clock: Clock
   store: Pick<CountStore, 'addCounts'>
   logger: Logger
@@ -53,9 +53,9 @@ export type CoverageDetails = Readonly<{
   bounds?: PendingBounds
 }>
 
-export function createCoverage(details: CoverageDetails): Coverage {
-  const { clock, store, logger, metrics, onStoreFailure } = details
-  const pending = createPendingCounts(details.bounds)
+export function createCoverage(options: CoverageOptions): Coverage {
+  const { clock, store, logger, metrics, onStoreFailure } = options
+  const pending = createPendingCounts(options.bounds)
   const queue = createSerialQueue()
   let cancelTimer: (() => void) | undefined
   let isStopped = false

@@ -1,6 +1,5 @@
 import { normalizeGtin } from '../offers/gtin.ts'
-import { addBoxProduct, removeBoxProduct } from './box-products.ts'
-import { addPick, movePick, removePick } from './picks-list.ts'
+import { addBoxProduct, removeBoxProduct, addPick, movePick, removePick } from './product-lists.ts'
 import { type StudioSelection, parseStudioSelection, toSelectionQuery } from './selection.ts'
 
 /** The value of a button that changes a list: what it does, and the product. */

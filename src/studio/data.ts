@@ -1,19 +1,31 @@
-import type { Visitor } from '../lib/fair-queue.ts'
 import type { Channel, Product } from '../catalog/contract.ts'
 import type { Context } from '../context.ts'
-import type { CopyState, DealCounts } from '../storage/store.ts'
+import type { ObservedPricesData } from '../explain/observed-prices.ts'
+import type { ExplanationView } from '../explain/widgets.ts'
+import type { Visitor } from '../lib/fair-queue.ts'
+import type { CopyState, DealCounts, DealQuery, ObservedDayCounts } from '../storage/store.ts'
 import { toDealQuery } from '../widgets/grid.ts'
 import { expandShops } from '../widgets/offer-selection.ts'
 import { parseGridOptions } from '../widgets/options.ts'
 import { readCoverageData } from './coverage.ts'
-import { type EvidenceData, readEvidence } from './evidence.ts'
-import type { ExplanationView } from '../explain/widgets.ts'
 import { readFeedsData } from './feeds.ts'
 import { readHealth } from './health.ts'
-import type { ObservedPricesData } from '../explain/observed-prices.ts'
-import { type BoxListData, type ListedProduct, readBox, readPicks } from './product-data.ts'
+import {
+  type BoxListData,
+  type ListedProduct,
+  readBox,
+  readPicks,
+  type WidgetStatus,
+  readWidgetStatus,
+} from './product-data.ts'
 import { type StudioSelection, type StudioTab, parseStudioSelection, validateOptions } from './selection.ts'
-import { type WidgetStatus, readWidgetStatus } from './widget-status.ts'
+
+/** Deals of a grid by evidence, and the observed days of its channel; `null` when no history is kept. */
+export type EvidenceData = Readonly<{
+  claimed: DealCounts
+  confirmed: DealCounts
+  observedDays: ObservedDayCounts | null
+}>
 
 type ChannelData = Readonly<{
   matches: readonly Product[]
@@ -144,4 +156,21 @@ async function readGrid(
   const counts = await store.countDeals(dealQuery, shopFile.book.keys)
   const isAsked = options.evidence === 'observed' || options.sort === 'drop'
   return { widgetStatus, counts, evidence: await readEvidence(context, dealQuery, { counts, isAsked }) }
+}
+
+/** Count the deals by evidence; `null` for a grid whose options do not ask for observed falls. `counts`: of the query. */
+async function readEvidence(
+  { store, shopFile }: Context,
+  query: DealQuery,
+  { counts, isAsked }: Readonly<{ counts: DealCounts; isAsked: boolean }>,
+): Promise<EvidenceData | null> {
+  if (!isAsked) return null
+  const isObserved = query.evidence === 'observed'
+  const other = { ...query, evidence: isObserved ? 'shop' : 'observed' } as const
+  const otherCounts = await store.countDeals(other, shopFile.book.keys)
+  return {
+    claimed: isObserved ? otherCounts : counts,
+    confirmed: isObserved ? counts : otherCounts,
+    observedDays: await store.countObservedDays(query.channelId),
+  }
 }

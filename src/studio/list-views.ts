@@ -1,14 +1,13 @@
 import type { Product } from '../catalog/contract.ts'
+import type { ExplanationView, ProductExplanation } from '../explain/widgets.ts'
 import { normalizeGtin } from '../offers/gtin.ts'
 import { PICKS_COUNT } from '../widgets/address.ts'
-import { BOX_PRODUCT_LIMITS } from './box-products.ts'
 import { toChange } from './changes.ts'
-import type { ExplanationView, ProductExplanation } from '../explain/widgets.ts'
-import { type PicksList, isFull } from './picks-list.ts'
 import type { BoxListData, ListedProduct } from './product-data.ts'
+import { BOX_PRODUCT_LIMITS, type PicksList, isFull } from './product-lists.ts'
 import type { StudioSelection } from './selection.ts'
 
-type ListDetails = Readonly<{
+type ListViewOptions = Readonly<{
   selection: StudioSelection
   explanation: ExplanationView | null
   findPictureUrl(product: Product): string | null
@@ -25,9 +24,9 @@ export function toPicksView(
     products: readonly ListedProduct[]
     matches: readonly Product[]
   }>,
-  details: ListDetails,
+  options: ListViewOptions,
 ) {
-  const { searchText } = details.selection
+  const { searchText } = options.selection
   const typedGtin = matches.length === 0 ? normalizeGtin(searchText) : undefined
   const found = matches.map((product): ListedProduct => ({ gtin: product.gtin, product }))
   const candidates = typedGtin === undefined ? found : [{ gtin: typedGtin, product: null }]
@@ -39,19 +38,19 @@ export function toPicksView(
     searchNote: candidates.length === 0 ? describeNoMatch(searchText) : null,
     searchText,
     candidates: candidates.map((candidate) => ({
-      ...toProductView(candidate, details),
+      ...toProductView(candidate, options),
       isListed: picks.some(({ gtin }) => gtin === candidate.gtin),
       isClosed: isFull(picks),
       add: toChange('add', candidate.gtin),
     })),
     rows: picks.map(({ gtin, label }, index) => ({
-      ...toProductView(products[index] ?? { gtin, product: null }, details),
+      ...toProductView(products[index] ?? { gtin, product: null }, options),
       label,
       number: index + 1,
       up: index === 0 ? null : toChange('up', gtin),
       down: index === picks.length - 1 ? null : toChange('down', gtin),
       remove: toChange('remove', gtin),
-      problem: describeProblem(details.explanation?.products[index]),
+      problem: describeProblem(options.explanation?.products[index]),
     })),
   }
 }
@@ -59,13 +58,13 @@ export function toPicksView(
 /** Build the lists of a box's variants and stand-ins, and the products that can be added. */
 export function toBoxListView(
   { product, gtin, list }: Readonly<{ product: Product | null; gtin: string; list: BoxListData }>,
-  details: ListDetails,
+  options: ListViewOptions,
 ) {
   const { variants, standIns, matches } = list
-  const { boxSearchText } = details.selection
-  const explained = details.explanation?.products ?? []
+  const { boxSearchText } = options.selection
+  const explained = options.explanation?.products ?? []
   const toRow = (one: ListedProduct) => ({
-    ...toProductView(one, details),
+    ...toProductView(one, options),
     outcome: capitalize(explained.find((other) => other.gtin === one.gtin)?.outcome ?? ''),
     remove: one.gtin === gtin ? null : toChange('drop', one.gtin),
   })
@@ -86,7 +85,7 @@ export function toBoxListView(
         : [`A box has at most ${BOX_PRODUCT_LIMITS.standIns} stand-ins. Remove one to add another.`]),
     ],
     candidates: matches.map((candidate) => ({
-      ...toProductView(candidate, details),
+      ...toProductView(candidate, options),
       roles: [
         toRole('Variant', {
           change: toChange('variant', candidate.gtin),
@@ -114,7 +113,7 @@ function hasProduct(products: readonly ListedProduct[], gtin: string): boolean {
 }
 
 /** `title` is `null` for a product that the stored copy does not have. */
-function toProductView({ gtin, product }: ListedProduct, { findPictureUrl }: ListDetails) {
+function toProductView({ gtin, product }: ListedProduct, { findPictureUrl }: ListViewOptions) {
   return {
     gtin,
     title: product?.title ?? null,

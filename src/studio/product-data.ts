@@ -1,11 +1,8 @@
 import type { Product } from '../catalog/contract.ts'
 import type { Context } from '../context.ts'
-import { normalizeGtin } from '../offers/gtin.ts'
-import { PICKS_COUNT } from '../widgets/address.ts'
-import { expandShops } from '../widgets/offer-selection.ts'
-import { type BoxOptions, type PicksOptions, parseBoxOptions, parsePicksOptions } from '../widgets/options.ts'
+import { UnavailableError, VitrineError } from '../errors.ts'
 import { type BoxInputs, type CatalogLookupResult, readProductInputs } from '../explain/inputs.ts'
-import type { BoxProducts } from './box-products.ts'
+import { type ObservedPricesData, readObservedPrices } from '../explain/observed-prices.ts'
 import type { ExplainRules } from '../explain/offers.ts'
 import {
   type BoxProductInputs,
@@ -13,10 +10,17 @@ import {
   explainBoxProducts,
   explainPicks,
 } from '../explain/widgets.ts'
-import { type ObservedPricesData, readObservedPrices } from '../explain/observed-prices.ts'
-import { listLabels } from './picks-list.ts'
+import { normalizeGtin } from '../offers/gtin.ts'
+import { PICKS_COUNT } from '../widgets/address.ts'
+import type { BoxView } from '../widgets/box.ts'
+import type { GridView } from '../widgets/grid.ts'
+import { type WidgetSize, toWidgetSize } from '../widgets/heights.ts'
+import { expandShops } from '../widgets/offer-selection.ts'
+import { type BoxOptions, type PicksOptions, parseBoxOptions, parsePicksOptions } from '../widgets/options.ts'
+import type { PicksView } from '../widgets/picks.ts'
+import type { Widget } from '../widgets/widget.ts'
+import { type BoxProducts, listLabels } from './product-lists.ts'
 import { type StudioSelection, withListOptions } from './selection.ts'
-import { type WidgetStatus, readWidgetStatus } from './widget-status.ts'
 
 /** Products that a search lists, and that the smaller search for variants and stand-ins lists. */
 const MAX_MATCHES = 8
@@ -195,4 +199,29 @@ function findTypedGtin({ searchText, gtin }: StudioSelection): string | undefine
 function findOwnProducts({ gtin: chosen, box }: StudioSelection, gtin: string | null): BoxProducts {
   const isOther = chosen !== null && gtin !== null && normalizeGtin(chosen) !== gtin
   return isOther ? { variants: [], standIns: [] } : box
+}
+
+/** `isComplete`: whether every product of the widget's address is shown. */
+export type WidgetStatus =
+  | Readonly<{ kind: 'shown'; size: WidgetSize; isComplete: boolean }>
+  | Readonly<{ kind: 'hidden'; reason: string }>
+
+/** A widget that cannot be built now counts as hidden, with the message of its error as the reason. */
+export async function readWidgetStatus(
+  getWidget: () => Promise<Widget<BoxView | PicksView | GridView>>,
+): Promise<WidgetStatus> {
+  try {
+    const widget = await getWidget()
+    const view = widget.getView()
+    return view === undefined
+      ? { kind: 'hidden', reason: widget.hiddenReason }
+      : { kind: 'shown', size: toWidgetSize(view), isComplete: widget.missingReason === null }
+  } catch (error) {
+    if (!(error instanceof VitrineError)) throw error
+    const reason =
+      error instanceof UnavailableError
+        ? 'The server has no usable data for it yet. Run "vitrine check" to find out why.'
+        : error.publicMessage
+    return { kind: 'hidden', reason }
+  }
 }

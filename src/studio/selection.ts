@@ -8,8 +8,13 @@ import {
   toQuery,
 } from '../widgets/options.ts'
 import { createParameterReader, parseOrDefault, withoutEmptyFields } from '../widgets/parameters.ts'
-import { type BoxProducts, parseBoxProducts } from './box-products.ts'
-import { type PicksList, listLabels, parsePicks } from './picks-list.ts'
+import {
+  type BoxProducts,
+  parseBoxProducts,
+  type PicksList,
+  listLabels,
+  parsePicks,
+} from './product-lists.ts'
 
 export const STUDIO_TABS = ['where-to-buy', 'picks', 'deals', 'coverage', 'feeds', 'health'] as const
 

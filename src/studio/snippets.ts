@@ -1,6 +1,6 @@
 export type FrameAttribute = Readonly<{ name: string; value: string }>
 
-export type SnippetDetails = Readonly<{
+export type SnippetOptions = Readonly<{
   publicUrl: string
   fragmentUrl: string
   embedUrl: string
@@ -20,14 +20,14 @@ export type SnippetDetails = Readonly<{
  * List the ways to embed a widget, the easiest first. `isFrame`: a block of the page, so never a part of a sentence.
  * `blockNote`: the part of the note about blocks, which suit no sentence either.
  */
-export function listSnippets(details: SnippetDetails) {
-  return [...listCodeOfPages(details), ...listCodeOfServers(details)]
+export function listSnippets(options: SnippetOptions) {
+  return [...listCodeOfPages(options), ...listCodeOfServers(options)]
 }
 
-function listCodeOfPages(details: SnippetDetails) {
-  const { publicUrl, fragmentUrl, embedUrl, title, pinnedScript } = details
-  const placeholder = toPlaceholder(details)
-  const htmlComment = `<!-- ${toComment(details.caption)} -->\n`
+function listCodeOfPages(options: SnippetOptions) {
+  const { publicUrl, fragmentUrl, embedUrl, title, pinnedScript } = options
+  const placeholder = toPlaceholder(options)
+  const htmlComment = `<!-- ${toComment(options.caption)} -->\n`
   return [
     {
       id: 'loader',
@@ -41,7 +41,7 @@ function listCodeOfPages(details: SnippetDetails) {
       isFrame: true,
       label: 'Plain iframe (no script)',
       note: 'For editors that strip scripts. The height is fixed; this value fits a phone.',
-      code: `${htmlComment}<iframe src="${escapeAttribute(embedUrl)}" title="${escapeAttribute(title)}" width="100%" height="${details.frameHeightPx}" loading="lazy" style="border:0;margin-block-end:1.5em"></iframe>`,
+      code: `${htmlComment}<iframe src="${escapeAttribute(embedUrl)}" title="${escapeAttribute(title)}" width="100%" height="${options.frameHeightPx}" loading="lazy" style="border:0;margin-block-end:1.5em"></iframe>`,
     },
     {
       id: 'pinned',
@@ -60,7 +60,7 @@ function listCodeOfPages(details: SnippetDetails) {
   ]
 }
 
-function listCodeOfServers({ publicUrl, fragmentUrl, embedUrl, shortcode, caption }: SnippetDetails) {
+function listCodeOfServers({ publicUrl, fragmentUrl, embedUrl, shortcode, caption }: SnippetOptions) {
   const comment = toComment(caption)
   const path = fragmentUrl.slice(publicUrl.length)
   const values = shortcode.attributes.map(({ name, value }) => ` ${name}="${escapeShortcode(value)}"`)
@@ -111,7 +111,7 @@ function listCodeOfServers({ publicUrl, fragmentUrl, embedUrl, shortcode, captio
   ]
 }
 
-function toPlaceholder({ attributes, title, reservedHeightPx }: SnippetDetails): string {
+function toPlaceholder({ attributes, title, reservedHeightPx }: SnippetOptions): string {
   const all = [
     ...attributes,
     { name: 'data-title', value: title },

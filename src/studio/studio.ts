@@ -2,6 +2,7 @@ import type { Product } from '../catalog/contract.ts'
 import { pluralize } from '../lib/plural.ts'
 import { cleanText } from '../offers/text.ts'
 import type { WidgetSize } from '../widgets/heights.ts'
+import { EVIDENCE_EXPLANATION } from '../widgets/hidden-reasons.ts'
 import { type Localization, getLocalization } from '../widgets/locales/index.ts'
 import { type OptionDefaults, withQuery } from '../widgets/options.ts'
 import { toPictureView } from '../widgets/picture.ts'
@@ -17,14 +18,13 @@ import {
   withListOptions,
 } from './selection.ts'
 import { toCoverageView } from './coverage.ts'
-import type { StudioData } from './data.ts'
-import { describeEvidence } from './evidence.ts'
+import type { EvidenceData, StudioData } from './data.ts'
 import { formatDealCount, listFields, toDealsPanel } from './fields.ts'
 import { toFeedsView } from './feeds.ts'
 import { toHealthView } from './health.ts'
 import { toBoxListView, toPicksView } from './list-views.ts'
-import { toObservedPricesView } from '../explain/observed-prices.ts'
-import { describeNeed, listLabels } from './picks-list.ts'
+import { NOT_RECORDED, describeObservedDays, toObservedPricesView } from '../explain/observed-prices.ts'
+import { describeNeed, listLabels } from './product-lists.ts'
 import { type StudioWidgetView, toStudioWidget } from './widget.ts'
 
 const MAX_SHOWN_URL_CHARACTERS = 100
@@ -133,6 +133,16 @@ function toReports({ coverage, feeds, health, observedPrices, shops }: StudioDat
   }
 }
 
+/** Say how many deals are confirmed, and what is needed; empty when no observed falls are asked for. */
+function describeEvidence(data: EvidenceData | null): string {
+  if (data === null) return ''
+  const { claimed, confirmed, observedDays } = data
+  const counts = `Deals with an observed price drop: ${formatDealCount(confirmed.total, confirmed)}. On sale according to the shops: ${formatDealCount(claimed.total, claimed)}.`
+  const days =
+    observedDays === null ? NOT_RECORDED : `This channel was ${describeObservedDays(observedDays)}.`
+  return `${counts} ${EVIDENCE_EXPLANATION} ${days}`
+}
+
 function findPictureUrl({ publicUrl, pictures }: StudioData, { images }: Product): string | null {
   const picture = toPictureView(images[0] ?? null, 96, { publicUrl, publishPicture: pictures?.publish })
   return picture?.src ?? null
@@ -198,15 +208,15 @@ function listMatches(data: StudioData, selected: StudioSelection) {
 function toListViews(data: StudioData, selection: StudioSelection) {
   const { tab, picks } = selection
   const { explanation, product, gtin, boxList, matches, picksList } = data
-  const details = {
+  const options = {
     selection,
     explanation,
     findPictureUrl: (one: Product): string | null => findPictureUrl(data, one),
   }
   return {
-    picks: tab === 'picks' ? toPicksView({ picks, matches, products: picksList }, details) : null,
+    picks: tab === 'picks' ? toPicksView({ picks, matches, products: picksList }, options) : null,
     boxList:
-      gtin === null || boxList === null ? null : toBoxListView({ product, gtin, list: boxList }, details),
+      gtin === null || boxList === null ? null : toBoxListView({ product, gtin, list: boxList }, options),
   }
 }
 

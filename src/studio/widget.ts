@@ -19,7 +19,7 @@ export type EmbeddedWidget = Readonly<{
   size: WidgetSize
 }>
 
-type LoaderDetails = Readonly<{
+type LoaderOptions = Readonly<{
   publicUrl: string
   pinnedScript: Readonly<{ url: string; integrity: string }>
   /** Whether the settings open the addresses of JSON and newsletters. */
@@ -29,8 +29,8 @@ type LoaderDetails = Readonly<{
 export type StudioWidgetView = ReturnType<typeof toStudioWidget>
 
 /** Build addresses, previews and snippets. `background`: the page background that is previewed first. */
-export function toStudioWidget(widget: EmbeddedWidget, details: LoaderDetails) {
-  const { publicUrl, pinnedScript, openForms } = details
+export function toStudioWidget(widget: EmbeddedWidget, options: LoaderOptions) {
+  const { publicUrl, pinnedScript, openForms } = options
   const { kind, channelId, query, title, caption, size } = widget
   const path = [channelId, kind, ...toProductValues(widget)].join('/')
   const frameQuery = toFrameQuery(query)

@@ -1,25 +1,24 @@
 import type { Channel } from '../../src/catalog/contract.ts'
 import { createQuotaState } from '../../src/catalog/quota.ts'
 import { HOUR_MS } from '../../src/clock.ts'
+import type { ObservedPricesData } from '../../src/explain/observed-prices.ts'
+import type { ExplanationView } from '../../src/explain/widgets.ts'
+import type { FeedReport, FeedState } from '../../src/catalog/feed-report.ts'
 import { toDay } from '../../src/offers/price-history.ts'
 import { createShopBook } from '../../src/offers/shop-book.ts'
 import type { CopyState, DealCounts, ObservedDayCounts } from '../../src/storage/store.ts'
+import type { CoverageData } from '../../src/studio/coverage.ts'
+import type { StudioData } from '../../src/studio/data.ts'
+import type { FeedsData } from '../../src/studio/feeds.ts'
+import type { HealthData } from '../../src/studio/health.ts'
+import type { WidgetStatus, ListedProduct } from '../../src/studio/product-data.ts'
 import {
   type StudioSelection,
   type StudioTab,
   validateOptions,
   parseStudioSelection,
 } from '../../src/studio/selection.ts'
-import type { StudioData } from '../../src/studio/data.ts'
-import type { WidgetStatus } from '../../src/studio/widget-status.ts'
-import type { FeedReport, FeedState } from '../../src/catalog/feed-report.ts'
-import type { CoverageData } from '../../src/studio/coverage.ts'
-import type { FeedsData } from '../../src/studio/feeds.ts'
-import type { HealthData } from '../../src/studio/health.ts'
-import type { ListedProduct } from '../../src/studio/product-data.ts'
 import { type StudioView, toStudioView } from '../../src/studio/studio.ts'
-import type { ObservedPricesData } from '../../src/explain/observed-prices.ts'
-import type { ExplanationView } from '../../src/explain/widgets.ts'
 import { CHANNEL_ID } from './fake-catalog.ts'
 import { NOON_MS } from './harness.ts'
 import { makeProduct } from './products.ts'

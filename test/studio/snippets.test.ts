@@ -10,7 +10,7 @@ import { parseFragment } from 'parse5'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { listSnippets } from '../../src/studio/snippets.ts'
 import { type Element, getAttribute, listElements } from '../app/app-client.ts'
-import { DETAILS, findCode as find } from './snippet-details.ts'
+import { OPTIONS, findCode as find } from './snippet-options.ts'
 import { findHtmlErrors } from '../helpers/html-errors.ts'
 
 const run = promisify(execFile)
@@ -26,7 +26,7 @@ const toRecord = (element: Element | undefined): Record<string, string> =>
   Object.fromEntries((element?.attrs ?? []).map(({ name, value }) => [name, value]))
 
 test('list - the easiest first, each with a label and a note', () => {
-  const snippets = listSnippets(DETAILS)
+  const snippets = listSnippets(OPTIONS)
   expect(snippets.map(({ id }) => id)).toEqual(
     'loader iframe pinned browser wordpress oembed ssi esi php fetch'.split(' '),
   )
@@ -35,7 +35,7 @@ test('list - the easiest first, each with a label and a note', () => {
 })
 
 test('frames - are marked, because a sentence cannot contain them', () => {
-  const frames = listSnippets(DETAILS).filter(({ isFrame }) => isFrame)
+  const frames = listSnippets(OPTIONS).filter(({ isFrame }) => isFrame)
   expect(frames.map(({ id }) => id)).toEqual(['loader', 'iframe', 'pinned', 'oembed'])
 })
 
@@ -44,8 +44,8 @@ describe('frames', () => {
     const elements = listElements(find(id))
     expect(elements.map(({ tagName }) => tagName)).toEqual(['div', 'script'])
     expect(elements[0]?.attrs).toEqual([
-      ...DETAILS.attributes,
-      { name: 'data-title', value: DETAILS.title },
+      ...OPTIONS.attributes,
+      { name: 'data-title', value: OPTIONS.title },
       { name: 'data-height', value: '540' },
       { name: 'style', value: 'min-height:540px;margin-block-end:1.5em' },
     ])
@@ -62,8 +62,8 @@ describe('frames', () => {
   test('pinned - the script at its versioned address, with integrity and the CORS mode that it requires', () => {
     expect(toRecord(listElements(find('pinned'))[1])).toEqual({
       async: '',
-      src: DETAILS.pinnedScript.url,
-      integrity: DETAILS.pinnedScript.integrity,
+      src: OPTIONS.pinnedScript.url,
+      integrity: OPTIONS.pinnedScript.integrity,
       crossorigin: 'anonymous',
     })
   })
@@ -72,8 +72,8 @@ describe('frames', () => {
     const elements = listElements(find('iframe'))
     expect(elements).toHaveLength(1)
     expect(toRecord(elements[0])).toEqual({
-      src: DETAILS.embedUrl,
-      title: DETAILS.title,
+      src: OPTIONS.embedUrl,
+      title: OPTIONS.title,
       width: '100%',
       height: '670',
       loading: 'lazy',
@@ -90,7 +90,7 @@ describe('frames', () => {
   })
 
   test('oEmbed - the address alone', () => {
-    expect(find('oembed')).toBe(DETAILS.embedUrl)
+    expect(find('oembed')).toBe(OPTIONS.embedUrl)
   })
 })
 
@@ -121,7 +121,7 @@ describe('comment', () => {
 })
 
 describe('includes', () => {
-  const path = DETAILS.fragmentUrl.slice(DETAILS.publicUrl.length)
+  const path = OPTIONS.fragmentUrl.slice(OPTIONS.publicUrl.length)
 
   test('SSI - one comment with the unchanged path below /vitrine', () => {
     const code = find('ssi')

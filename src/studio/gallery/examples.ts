@@ -57,7 +57,7 @@ export type GalleryTheme = Theme | 'magazine'
 export const GALLERY_THEMES: readonly GalleryTheme[] = [...THEMES, 'magazine']
 
 /** `locale` applies to cases without a `locale` option. */
-type ExampleDetails = Readonly<{ publicUrl: string; stylePath: string; theme: GalleryTheme; locale: string }>
+type ExampleOptions = Readonly<{ publicUrl: string; stylePath: string; theme: GalleryTheme; locale: string }>
 
 export type GalleryExample =
   | Readonly<{ widget: 'where-to-buy'; view: BoxView }>
@@ -85,11 +85,15 @@ export function hasExample({ widget, name }: Layout, entry: GalleryCase): boolea
   return widget === 'deals' || (!entry.isPaged && entry.observed.length === 0)
 }
 
-export function createExample(layout: Layout, entry: GalleryCase, details: ExampleDetails): GalleryExample {
-  const query = toQuery(layout, entry, details)
+export function createExample(
+  layout: Layout,
+  entry: GalleryCase,
+  exampleOptions: ExampleOptions,
+): GalleryExample {
+  const query = toQuery(layout, entry, exampleOptions)
   const viewContext: ViewContext = {
-    publicUrl: details.publicUrl,
-    stylePath: details.stylePath,
+    publicUrl: exampleOptions.publicUrl,
+    stylePath: exampleOptions.stylePath,
     disclosure: { kind: 'locale' },
     timeZone: 'UTC',
     shops: entry.hasShops ? getGalleryShops().book : NO_SHOPS,
@@ -99,9 +103,9 @@ export function createExample(layout: Layout, entry: GalleryCase, details: Examp
     subRules: NO_SUB_RULES,
     countedBaseUrl: null,
   }
-  const defaults = { locale: details.locale, currency: null }
+  const defaults = { locale: exampleOptions.locale, currency: null }
   if (layout.widget === 'deals') {
-    const pages = entry.isPaged ? { path: `${details.publicUrl}/studio/gallery`, defaults } : null
+    const pages = entry.isPaged ? { path: `${exampleOptions.publicUrl}/studio/gallery`, defaults } : null
     const options = parseGridOptions(query, defaults, 'fragment')
     return { widget: 'deals', view: createGridView(entry, options, { viewContext, pages }) }
   }
@@ -113,7 +117,7 @@ export function createExample(layout: Layout, entry: GalleryCase, details: Examp
   return { widget: 'where-to-buy', view: createBoxView(entry, options, viewContext) }
 }
 
-function toQuery(layout: Layout, entry: GalleryCase, { theme }: ExampleDetails): URLSearchParams {
+function toQuery(layout: Layout, entry: GalleryCase, { theme }: ExampleOptions): URLSearchParams {
   const query = new URLSearchParams(layout.widget === 'deals' ? entry.query.grid : entry.query.box)
   query.set('layout', layout.name)
   query.set('theme', theme === 'magazine' ? 'light' : theme)

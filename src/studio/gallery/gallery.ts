@@ -25,7 +25,7 @@ const MAX_PAGE_BYTES = 290_000
 const BYTES_AROUND_EXAMPLE = 900
 const BYTES_AROUND_EXAMPLES = 9_000
 
-export type GalleryDetails = Readonly<{
+export type GalleryOptions = Readonly<{
   publicUrl: string
   stylePath: string
   pageStylePath: string
@@ -66,9 +66,9 @@ export function parseGallerySelection(query: URLSearchParams) {
 
 export type GalleryView = Awaited<ReturnType<typeof toGalleryView>>
 
-export async function toGalleryView(details: GalleryDetails) {
-  const { publicUrl, stylePath, pageStylePath, selection, hasFeeds } = details
-  const { entries, next } = await renderEntries(details)
+export async function toGalleryView(options: GalleryOptions) {
+  const { publicUrl, stylePath, pageStylePath, selection, hasFeeds } = options
+  const { entries, next } = await renderEntries(options)
   const toHref = (from: number): string => `gallery?${toSelectionQuery(selection, from).toString()}`
   return {
     styles: [
@@ -76,7 +76,7 @@ export async function toGalleryView(details: GalleryDetails) {
       stylePath,
       ...[GALLERY_ACCENT, MAGAZINE_ACCENT].map((hex) => `/accents/${hex}.css`),
     ].map((path) => `${publicUrl}${path}`),
-    script: `${publicUrl}${details.scriptPath}`,
+    script: `${publicUrl}${options.scriptPath}`,
     studioHref: '../studio',
     tabs: listTabs(hasFeeds).map(({ tab, text }) => ({
       text,
@@ -115,14 +115,14 @@ function listCases({ layout, caseId }: GallerySelection): readonly CaseInLayout[
 }
 
 /** Render selected cases until the page is full. `next`: the first case that is left out. */
-async function renderEntries(details: GalleryDetails) {
-  const { from } = details.selection
+async function renderEntries(options: GalleryOptions) {
+  const { from } = options.selection
   const entries: CaseView[] = []
   let bytes = BYTES_AROUND_EXAMPLES
-  for (const one of listCases(details.selection).slice(from)) {
+  for (const one of listCases(options.selection).slice(from)) {
     // Rendering all examples takes a second: let other requests run between two cases.
     await setImmediate()
-    const entry = createCaseView(one, details)
+    const entry = createCaseView(one, options)
     for (const { html } of entry.examples) bytes += Buffer.byteLength(html) + BYTES_AROUND_EXAMPLE
     if (bytes > MAX_PAGE_BYTES && entries.length > 0) return { entries, next: from + entries.length }
     entries.push(entry)
@@ -132,8 +132,8 @@ async function renderEntries(details: GalleryDetails) {
 
 type CaseView = ReturnType<typeof createCaseView>
 
-function createCaseView({ layout, galleryCase }: CaseInLayout, details: GalleryDetails) {
-  const { selection } = details
+function createCaseView({ layout, galleryCase }: CaseInLayout, options: GalleryOptions) {
+  const { selection } = options
   const { id, title, note, isNarrow } = galleryCase
   return {
     layout,
@@ -143,7 +143,7 @@ function createCaseView({ layout, galleryCase }: CaseInLayout, details: GalleryD
     isNarrow,
     everyLayoutHref: selection.layout === null ? null : `gallery?case=${id}`,
     examples: listThemes(selection, galleryCase).map((theme) =>
-      renderExample({ layout, galleryCase, theme }, details),
+      renderExample({ layout, galleryCase, theme }, options),
     ),
   }
 }
@@ -156,7 +156,7 @@ function listThemes({ theme }: GallerySelection, { id }: GalleryCase): readonly 
 
 function renderExample(
   { layout, galleryCase, theme }: CaseInLayout & Readonly<{ theme: GalleryTheme }>,
-  { publicUrl, stylePath, selection, render }: GalleryDetails,
+  { publicUrl, stylePath, selection, render }: GalleryOptions,
 ) {
   const id = toLayoutId(layout)
   const { locale } = selection

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { GALLERY_CASES } from '../../../src/studio/gallery/cases.ts'
 import { LAYOUTS, hasExample, renderExample, toLayoutId } from '../../../src/studio/gallery/examples.ts'
-import type { GalleryDetails, GalleryView } from '../../../src/studio/gallery/gallery.ts'
+import type { GalleryOptions, GalleryView } from '../../../src/studio/gallery/gallery.ts'
 import { LANGUAGE_TAGS } from '../../../src/widgets/locales/index.ts'
 import { createRenderer } from '../../../src/widgets/render.ts'
 import { makeGalleryView } from '../../helpers/gallery-view.ts'
@@ -74,7 +74,7 @@ describe('filters', () => {
 
 describe('size of a page', () => {
   const renderer = createRenderer()
-  const render: GalleryDetails['render'] = (example) => renderExample(renderer, example)
+  const render: GalleryOptions['render'] = (example) => renderExample(renderer, example)
   const readPage = async (query: string): Promise<GalleryView & { bytes: number }> => {
     const view = await makeGalleryView(query, render)
     return Object.assign(view, { bytes: Buffer.byteLength(renderer.renderGallery(view)) })

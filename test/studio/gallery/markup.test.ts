@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { LAYOUTS, renderExample, toLayoutId } from '../../../src/studio/gallery/examples.ts'
-import type { GalleryDetails } from '../../../src/studio/gallery/gallery.ts'
+import type { GalleryOptions } from '../../../src/studio/gallery/gallery.ts'
 import { createRenderer } from '../../../src/widgets/render.ts'
 import { makeGalleryView } from '../../helpers/gallery-view.ts'
 import { findHtmlErrors } from '../../helpers/html-errors.ts'
@@ -8,7 +8,7 @@ import { IS_FULL } from '../../helpers/property-runs.ts'
 
 const renderer = createRenderer()
 
-const render: GalleryDetails['render'] = (example) => renderExample(renderer, example)
+const render: GalleryOptions['render'] = (example) => renderExample(renderer, example)
 
 const pages = await Promise.all(
   LAYOUTS.map((layout) => makeGalleryView(`layout=${toLayoutId(layout)}&theme=dark`, render)),

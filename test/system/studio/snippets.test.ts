@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { DETAILS, HOSTILE, findCode as find } from '../../studio/snippet-details.ts'
+import { OPTIONS, HOSTILE, findCode as find } from '../../studio/snippet-options.ts'
 import { describeWithProgram } from '../includes/program.ts'
 import { WORDPRESS_FOLDER, isSkipped } from '../wordpress/programs.ts'
 
@@ -29,7 +29,7 @@ describeWithProgram('php', 'PHP', () => {
     const page = await writePage(find('php'))
     const { stdout } = await run('php', ['-l', page])
     expect(stdout).toContain('No syntax errors')
-    expect((await run('php', [page])).stdout).toBe(`<p>[${DETAILS.fragmentUrl}]</p>`)
+    expect((await run('php', [page])).stdout).toBe(`<p>[${OPTIONS.fragmentUrl}]</p>`)
   })
 
   test('address with quote and backslash - is passed unchanged', async () => {

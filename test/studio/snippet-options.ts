@@ -1,4 +1,4 @@
-import { type SnippetDetails, listSnippets } from '../../src/studio/snippets.ts'
+import { type SnippetOptions, listSnippets } from '../../src/studio/snippets.ts'
 
 /** Breaks out of every context that does not escape it. */
 export const HOSTILE = '"><script>alert(1)</script>&amp; \\ [/vitrine] \' <?php ?> --> #'
@@ -6,7 +6,7 @@ export const HOSTILE = '"><script>alert(1)</script>&amp; \\ [/vitrine] \' <?php 
 const QUERY = new URLSearchParams({ theme: 'dark', q: HOSTILE }).toString()
 
 /** A widget whose values all contain the hostile text. */
-export const DETAILS: SnippetDetails = {
+export const OPTIONS: SnippetOptions = {
   publicUrl: 'https://widgets.example',
   fragmentUrl: `https://widgets.example/fragments/c/deals?${QUERY}`,
   embedUrl: `https://widgets.example/embeds/c/deals?${QUERY}`,
@@ -29,6 +29,6 @@ export const DETAILS: SnippetDetails = {
   pinnedScript: { url: 'https://widgets.example/assets/embed.00000000.js', integrity: 'sha384-a+b/c=' },
 }
 
-export function findCode(id: string, over: Partial<SnippetDetails> = {}): string {
-  return listSnippets({ ...DETAILS, ...over }).find((snippet) => snippet.id === id)?.code ?? 'no such snippet'
+export function findCode(id: string, over: Partial<SnippetOptions> = {}): string {
+  return listSnippets({ ...OPTIONS, ...over }).find((snippet) => snippet.id === id)?.code ?? 'no such snippet'
 }
