@@ -3,13 +3,7 @@ import type { Context } from '../context.ts'
 import { UnknownAddressError } from '../errors.ts'
 import { HOUR_SECONDS, SECOND_MS } from '../clock.ts'
 import { toVisitor } from '../http/client-address.ts'
-import {
-  HTML_TYPE,
-  chooseEncoding,
-  compress,
-  sendResponse,
-  toUtf8ByteString,
-} from '../http/response.ts'
+import { HTML_TYPE, chooseEncoding, compress, sendResponse, toUtf8ByteString } from '../http/response.ts'
 import { createOwnPageHeaders } from '../http/security-headers.ts'
 import { parseGallerySelection, toGalleryView } from '../studio/gallery/gallery.ts'
 import { findGalleryPicture, getGalleryShops } from '../studio/gallery/cases.ts'

@@ -120,7 +120,10 @@ describe('round-up without script', () => {
     page = await submit(harness, page, `remove-${toGtin(2)}`)
     expect(listRows(page)).toEqual([toGtin(5), toGtin(21)])
     expect(listLabels(page)).toEqual(['Third', 'Best “value” & more'])
-    const { status, headers, text } = await fetchPath(harness, new URL(readWidgetLink(page.text, 'fragment')).pathname)
+    const { status, headers, text } = await fetchPath(
+      harness,
+      new URL(readWidgetLink(page.text, 'fragment')).pathname,
+    )
     expect([status, headers['vitrine-state']]).toEqual([200, 'shown'])
     expect(text.indexOf('Lamp 5')).toBeLessThan(text.indexOf('Lamp 21'))
   })
@@ -151,9 +154,13 @@ describe('round-up without script', () => {
   test('hidden products - the list says which and why, and the page how many', async () => {
     const harness = await startStudio()
     const page = await open(harness, `/studio?tab=picks&gtins=${toGtin(1)},${UNSOLD},${SOLD_OUT}&stock=in`)
-    expect(readStudio(page.text, '.remark-missing')).toBe('2 of 3 products are not shown now. The list says why.')
+    expect(readStudio(page.text, '.remark-missing')).toBe(
+      '2 of 3 products are not shown now. The list says why.',
+    )
     expect(readStudio(page.text, `#row-${toGtin(1)} .remark`)).toBe('')
-    expect(readStudio(page.text, `#row-${UNSOLD} .remark`)).toMatch(/^Not shown\. No shop of this channel sells this product/)
+    expect(readStudio(page.text, `#row-${UNSOLD} .remark`)).toMatch(
+      /^Not shown\. No shop of this channel sells this product/,
+    )
     expect(readStudio(page.text, `#row-${SOLD_OUT} .remark`)).toBe(
       'Not shown. The option stock=in hides the only offer of this product.',
     )
@@ -214,9 +221,13 @@ describe('variants and stand-ins without script', () => {
     page = await submit(harness, page, `stand-in-${toGtin(7)}`)
     expect(readQuery(page).get('gtin')).toBe(`${toGtin(1)}~${toGtin(5)}`)
     expect(readQuery(page).get('else')).toBe(toGtin(7))
-    expect(readWidgetLink(page.text, 'fragment')).toMatch(new RegExp(`/${toGtin(1)}~${toGtin(5)}\\?else=${toGtin(7)}$`))
+    expect(readWidgetLink(page.text, 'fragment')).toMatch(
+      new RegExp(`/${toGtin(1)}~${toGtin(5)}\\?else=${toGtin(7)}$`),
+    )
     expect(readStudio(page.text, `#row-${toGtin(5)} .remark`)).toBe('Shown below the first one: 1 offer')
-    expect(readStudio(page.text, `#row-${toGtin(7)} .remark`)).toBe('Not needed: the product or a variant is shown')
+    expect(readStudio(page.text, `#row-${toGtin(7)} .remark`)).toBe(
+      'Not needed: the product or a variant is shown',
+    )
     page = await submit(harness, page, `variant-${toGtin(7)}`)
     expect([readQuery(page).get('gtin'), readQuery(page).get('else')]).toEqual([
       `${toGtin(1)}~${toGtin(5)}~${toGtin(7)}`,
@@ -230,7 +241,10 @@ describe('variants and stand-ins without script', () => {
     const harness = await startStudio()
     const page = await open(harness, `/studio?gtin=${UNSOLD}&else=${toGtin(2)}`)
     const summary = `A box is shown: 1 offer of Lamp 2, which stands in for ${UNSOLD}.`
-    expect([readStudio(page.text, '.remark-missing'), readStudio(page.text, '.why p')]).toEqual([summary, summary])
+    expect([readStudio(page.text, '.remark-missing'), readStudio(page.text, '.why p')]).toEqual([
+      summary,
+      summary,
+    ])
     expect(readWidgetLink(page.text, 'embed')).toContain(`${UNSOLD}?else=${toGtin(2)}`)
   })
 
@@ -260,7 +274,8 @@ describe('placement', () => {
   test.each(['', 'tab=picks&', 'tab=deals&'])('%s - is in addresses and snippets', async (tab) => {
     const harness = await startStudio()
     const page = await open(harness, `/studio?${tab}gtins=${toGtin(1)},${toGtin(2)}&sub=article-7`)
-    for (const name of ['fragment', 'embed'] as const) expect(readWidgetLink(page.text, name)).toContain('sub=article-7')
+    for (const name of ['fragment', 'embed'] as const)
+      expect(readWidgetLink(page.text, name)).toContain('sub=article-7')
     expect(readStudio(page.text, '#snippet-loader code')).toContain('data-sub="article-7"')
     expect(readStudio(page.text, '#snippet-wordpress code')).toContain(' sub="article-7"')
   })

@@ -261,8 +261,7 @@ test('page at any address - its links are relative, and widget links use the pub
       ),
     )
     expect(links.length).toBeGreaterThan(5)
-    for (const { value } of links)
-      expect(value).toMatch(/^(?:#stage$|#content$|studio|assets\/|embed\.js$)/)
+    for (const { value } of links) expect(value).toMatch(/^(?:#stage$|#content$|studio|assets\/|embed\.js$)/)
   }
 })
 
