@@ -1,6 +1,6 @@
 /**
- * `npm run docs`: write docs/operate/configuration.md and .env.example from the settings, docs/publish/options.md from the options,
- * and both OpenAPI documents. `npm run docs:check`: exit 1 if one of them is outdated.
+ * `npm run docs`: write docs/operate/configuration.md and .env.example from the settings, both OpenAPI documents, and from the options
+ * docs/publish/options.md and the lists of other programs. `npm run docs:check`: exit 1 if one of them is outdated.
  */
 import { readFile, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
@@ -8,7 +8,8 @@ import { databaseAddressParser } from '../dist/config/database-address.js'
 import { SETTINGS } from '../dist/config/settings.js'
 import { createOpenApiDocument } from '../dist/routes/openapi-document.js'
 import { OPTION_LIST } from '../dist/widgets/option-list.js'
-import { describeAccepted } from '../dist/widgets/parameters.js'
+import { describeAccepted, isRepeatable } from '../dist/widgets/parameters.js'
+import { createOptionFiles } from './option-files.mjs'
 
 const isCheck = process.argv.includes('--check')
 const settings = Object.entries(SETTINGS)
@@ -162,6 +163,7 @@ for (const [file, text] of [
     'docs/operate/openapi.json',
     await readFile(new URL('../src/catalog-service/openapi.json', import.meta.url), 'utf8'),
   ],
+  ...(await createOptionFiles(new URL('..', import.meta.url), { OPTION_LIST, isRepeatable })),
 ]) {
   const path = fileURLToPath(new URL(`../${file}`, import.meta.url))
   const before = await readFile(path, 'utf8').catch(() => '')

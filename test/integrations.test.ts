@@ -5,7 +5,6 @@ import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { getVitrineBox } from '../integrations/nextjs/vitrine.ts'
 import { fetchFragment } from '../packages/embed/src/fragment.ts'
-import { OPTION_LIST } from '../src/widgets/option-list.ts'
 import { makeFolder } from './cli/run-cli.ts'
 import { defer } from './helpers/defer.ts'
 
@@ -93,24 +92,6 @@ describe.each([
 })
 
 const WORDPRESS = new URL('../integrations/wordpress/vitrine/', import.meta.url)
-
-test.each(['where-to-buy', 'picks', 'deals'] as const)(
-  'WordPress, %s - shortcode and block have exactly the options of the server',
-  async (widget) => {
-    const rows = OPTION_LIST.filter((row) => row.widget === 'all' || row.widget === widget)
-    const names = rows.map(({ name }) => name).toSorted()
-    const address = await readFile(new URL('includes/address.php', WORDPRESS), 'utf8')
-    const constant = `VITRINE_${widget.replaceAll('-', '_').toUpperCase()}`
-    const lists = [/\$common = array\(([^)]*)\)/, new RegExp(`${constant} +=> array\\(([^)]*)\\)`)]
-    const listed = lists.flatMap((pattern) => pattern.exec(address)?.[1]?.match(/\w+/g) ?? [])
-    expect(listed.toSorted()).toEqual(names)
-    const block = await readFile(new URL(`blocks/${widget}/block.json`, WORDPRESS), 'utf8')
-    const { attributes } = JSON.parse(block) as Readonly<{ attributes: Readonly<Record<string, unknown>> }>
-    const products = { 'where-to-buy': ['gtin'], picks: ['gtins'], deals: [] }[widget]
-    const blockNames = Object.keys(attributes).map((name) => (name === 'labels' ? 'label' : name))
-    expect(blockNames.toSorted()).toEqual(['channel', ...products, ...names].toSorted())
-  },
-)
 
 /** Parse the headers, the short description and the sections of a plugin directory's readme. */
 function parseReadme(text: string): Readonly<{

@@ -35,9 +35,9 @@ export function createOfferRedirectRouter(context: Context): Router {
     const offer =
       gtin === undefined ? undefined : await context.widgets.findOffer({ channelId, gtin, offerId })
     if (gtin === undefined || offer === undefined) throw new OfferGoneError('no offer of that id')
-    const reader = createParameterReader(parseQuery(request))
+    const read = createParameterReader(parseQuery(request))
     // A reader follows this link, so a broken id must not stop it.
-    const sub = parseOrDefault(() => reader.sub('sub'), null)
+    const sub = parseOrDefault(() => read('sub', 'sub'), null)
     // Without the setting, only links of sandboxed frames lead here: a misleading part of all clicks.
     if (context.config.links === 'counted' && isCountedRequest(request, 'go', context.publicUrl)) {
       const merchant = context.shopFile.book.toMainName(offer.merchant)

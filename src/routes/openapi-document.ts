@@ -1,16 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { VERSION } from '../lib/paths.ts'
-import type { WidgetKind } from '../widgets/address.ts'
-import { OPTION_LIST, type OptionDefinition } from '../widgets/option-list.ts'
-import {
-  MAX_HEADING_CHARACTERS,
-  MAX_LABELS,
-  MAX_LABEL_CHARACTERS,
-  MAX_NAMES,
-  MAX_STAND_INS,
-  MAX_TEXT_CHARACTERS,
-  type OptionControl,
-} from '../widgets/parameters.ts'
+import { type OptionDefinition, type WidgetKind, OPTION_LIST, listOptions } from '../widgets/option-list.ts'
+import { isRepeatable, toSchema } from '../widgets/parameters.ts'
 
 type Json = Readonly<Record<string, unknown>>
 type Reference = Readonly<{ $ref: string }>
@@ -163,10 +154,7 @@ function listParameters(
   { kind, pathParameters }: Pick<WidgetDetails, 'kind' | 'pathParameters'>,
   isFragment: boolean,
 ): readonly Reference[] {
-  const options = OPTION_LIST.filter(
-    ({ widget, isFragmentOnly = false }) =>
-      (widget === 'all' || widget === kind) && (isFragment || !isFragmentOnly),
-  )
+  const options = listOptions(kind).filter(({ isFragmentOnly }) => isFragment || isFragmentOnly !== true)
   return [...pathParameters, ...options.map(toComponentName), 'IfNoneMatch'].map((name) =>
     toReference('parameters', name),
   )
@@ -181,47 +169,15 @@ function createOptionParameters(): Readonly<Record<string, Json>> {
   return Object.fromEntries(OPTION_LIST.map((option) => [toComponentName(option), toParameter(option)]))
 }
 
-function toParameter({ name, control, defaultText, description }: OptionDefinition): Json {
-  const [, literal] = /^`?([\w-]+)`?$/.exec(defaultText) ?? []
-  const defaultValue = findDefault(control, literal)
+function toParameter({ name, control, default: value, defaultText, description }: OptionDefinition): Json {
   const sentence = `${description[0]?.toUpperCase() ?? ''}${description.slice(1)}.`
   const schema = toSchema(control)
+  const isSameInAll = typeof value === 'string' || typeof value === 'number'
   return {
     name,
     in: 'query',
-    description: defaultValue === undefined ? `${sentence} Default: ${defaultText}.` : sentence,
-    schema: defaultValue === undefined ? schema : { ...schema, default: defaultValue },
-    ...('items' in schema && { style: 'form', explode: true }),
+    description: isSameInAll ? sentence : `${sentence} Default: ${defaultText}.`,
+    schema: isSameInAll ? { ...schema, default: value } : schema,
+    ...(isRepeatable(control) && { style: 'form', explode: true }),
   }
-}
-
-/** Return the default as a value of the control; `undefined` if it is a description. */
-function findDefault(control: OptionControl, literal: string = ''): string | number | undefined {
-  if (typeof control === 'string') return undefined
-  if ('min' in control) return Number(literal)
-  return control.includes(literal) ? literal : undefined
-}
-
-function toSchema(control: OptionControl): Json {
-  if (typeof control === 'string') return TEXT_SCHEMAS[control]
-  if ('min' in control) return { type: 'integer', minimum: control.min, maximum: control.max }
-  return { type: 'string', enum: control }
-}
-
-/** Accept at least what the server accepts. */
-const TEXT_SCHEMAS: Readonly<Record<Extract<OptionControl, string>, Json>> = {
-  text: { type: 'string', maxLength: MAX_TEXT_CHARACTERS },
-  heading: { type: 'string', maxLength: MAX_HEADING_CHARACTERS },
-  color: { type: 'string', pattern: '^[0-9A-Fa-f]{6}$' },
-  language: { type: 'string', maxLength: 35 },
-  currency: { type: 'string', pattern: '^[A-Za-z]{3}$' },
-  price: { type: 'string', pattern: String.raw`^\d{1,12}(\.\d{1,4})?$` },
-  sub: { type: 'string', pattern: '^[A-Za-z0-9_-]{1,32}$' },
-  labels: {
-    type: 'array',
-    items: { type: 'string', maxLength: MAX_LABEL_CHARACTERS },
-    maxItems: MAX_LABELS,
-  },
-  gtins: { type: 'string', pattern: String.raw`^\d{1,14}(,\d{1,14}){0,${MAX_STAND_INS - 1}}$` },
-  shops: { type: 'array', items: { type: 'string', maxLength: MAX_TEXT_CHARACTERS }, maxItems: MAX_NAMES },
 }

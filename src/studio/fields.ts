@@ -3,9 +3,13 @@ import { foldCase } from '../offers/text.ts'
 import type { DealCounts } from '../storage/store.ts'
 import { formatCount } from '../widgets/format.ts'
 import { LANGUAGE_TAGS } from '../widgets/locales/index.ts'
-import type { OptionDefinition } from '../widgets/option-list.ts'
-import type { OptionDefaults } from '../widgets/options.ts'
-import { type WidgetKind, LIST_OPTIONS, OPTION_PARSERS, listOptions } from './selection.ts'
+import {
+  type OptionDefinition,
+  type OptionGroup,
+  type WidgetKind,
+  listOptions,
+} from '../widgets/option-list.ts'
+import { type OptionDefaults, getDefault } from '../widgets/options.ts'
 
 export type FieldDetails = Readonly<{
   kind: WidgetKind
@@ -27,73 +31,58 @@ type GroupDefinition = Readonly<{
   title: string
   /** What all fields of the group have in common; `null`: nothing to explain. */
   note: string | null
-  /** Order of its fields. Options that no group names are in the first group, after these. */
-  names: readonly string[]
   /** Why fields of the group have no effect in the layout `inline`; `null`: all have. */
   sentenceReason: string | null
   /** Closed until one of its fields has a value. */
   isAdvanced: boolean
 }>
 
-const LOOK: GroupDefinition = {
-  title: 'Look',
-  note: null,
-  names: ['layout', 'head', 'heading', 'theme', 'accent', 'limit', 'locale'],
-  sentenceReason: 'The layout inline has the font and the colours of your page.',
-  isAdvanced: false,
-}
-
-const ADVANCED: GroupDefinition = {
-  title: 'Advanced',
-  note: 'Only for includes, where your server inserts the box into the page. No effect in frames.',
-  names: [],
-  sentenceReason: null,
-  isAdvanced: true,
-}
-
-const GROUPS: readonly GroupDefinition[] = [
-  LOOK,
-  {
-    title: 'Deals',
+/** In the order of the page. */
+const GROUPS: Readonly<Record<OptionGroup, GroupDefinition>> = {
+  look: {
+    title: 'Look',
     note: null,
-    names: ['sort', 'evidence', 'min_discount', 'max_price', 'brand', 'q', 'page'],
-    sentenceReason: null,
+    sentenceReason: 'The layout inline has the font and the colours of your page.',
     isAdvanced: false,
   },
-  {
+  deals: { title: 'Deals', note: null, sentenceReason: null, isAdvanced: false },
+  shops: {
     title: 'Shops',
     note: null,
-    names: ['stock', 'currency', 'merchant', 'exclude'],
     sentenceReason: 'The layout inline shows only an offer in stock.',
     isAdvanced: false,
   },
-  {
+  placement: {
     title: 'Placement',
     note: 'Your own id of the article or position. The links of networks that this server has a rule for get it as a sub-id, so that their reports name the place of a sale. Readers see no difference.',
-    names: ['sub'],
     sentenceReason: null,
     isAdvanced: true,
   },
-  ADVANCED,
-]
+  advanced: {
+    title: 'Advanced',
+    note: 'Only for includes, where your server inserts the box into the page. No effect in frames.',
+    sentenceReason: null,
+    isAdvanced: true,
+  },
+}
 
 /** List the fields of a widget by group, in the order of the groups. Groups without fields are omitted. */
 export function listFields(details: FieldDetails) {
-  const rows = listOptions(details.kind).filter(({ name }) => !LIST_OPTIONS.has(name))
-  return GROUPS.map((group) => {
-    const own = rows.filter((row) => findGroup(row) === group)
-    const fields = own
-      .toSorted((a, b) => rankIn(group, a) - rankIn(group, b))
-      .map((row) => toField(row, details))
-    const { title, note, isAdvanced } = group
-    return {
-      title,
-      note,
-      sentenceNote: toSentenceNote(group, fields, details),
-      isOpen: !isAdvanced || own.some(({ name }) => details.rawOptions.has(name)),
-      fields,
-    }
-  }).filter(({ fields }) => fields.length > 0)
+  const rows = listOptions(details.kind).toSorted((a, b) => toRank(a) - toRank(b))
+  return Object.entries(GROUPS)
+    .map(([name, group]) => {
+      const own = rows.filter(({ field }) => field?.group === name)
+      const fields = own.map((row) => toField(row, details))
+      const { title, note, isAdvanced } = group
+      return {
+        title,
+        note,
+        sentenceNote: toSentenceNote(group, fields, details),
+        isOpen: !isAdvanced || own.some(({ name }) => details.rawOptions.has(name)),
+        fields,
+      }
+    })
+    .filter(({ fields }) => fields.length > 0)
 }
 
 /** Say which fields the layout `inline` hides, and why; `null`: none. */
@@ -107,13 +96,8 @@ function toSentenceNote(
   return `${sentenceReason} Without effect, so hidden: ${labels.join(', ')}.`
 }
 
-function findGroup({ name, isFragmentOnly }: OptionDefinition): GroupDefinition {
-  if (isFragmentOnly === true) return ADVANCED
-  return GROUPS.find(({ names }) => names.includes(name)) ?? LOOK
-}
-
-function rankIn({ names }: GroupDefinition, { name }: OptionDefinition): number {
-  return names.includes(name) ? names.indexOf(name) : names.length
+function toRank({ field }: OptionDefinition): number {
+  return field?.rank ?? Number.MAX_SAFE_INTEGER
 }
 
 export type FieldView = ReturnType<typeof toField>
@@ -242,9 +226,7 @@ function listLanguages(): readonly Suggestion[] {
 
 /** Return the default of an option as an address would write it, or `null`. */
 function findDefault(row: OptionDefinition, { kind, defaults }: FieldDetails): string | null {
-  const parse = OPTION_PARSERS[kind]
-  const options = new Map<string, unknown>(Object.entries(parse(new URLSearchParams(), defaults, 'fragment')))
-  const value = options.get(row.name === 'min_discount' ? 'minDiscountPercent' : row.name)
+  const value = getDefault(row, { kind, defaults, surface: 'fragment' })
   return typeof value === 'string' || typeof value === 'number' ? String(value) : null
 }
 

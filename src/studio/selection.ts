@@ -1,12 +1,6 @@
 import { BadOptionError } from '../errors.ts'
-import { OPTION_LIST, type OptionDefinition } from '../widgets/option-list.ts'
-import {
-  type OptionDefaults,
-  parseBoxOptions,
-  parseGridOptions,
-  parsePicksOptions,
-  toQuery,
-} from '../widgets/options.ts'
+import { OPTION_LIST, type OptionDefinition, type WidgetKind, listOptions } from '../widgets/option-list.ts'
+import { type OptionDefaults, OPTION_PARSERS, toQuery } from '../widgets/options.ts'
 import { createParameterReader, parseOrDefault, withoutEmptyFields } from '../widgets/parameters.ts'
 import {
   type BoxProducts,
@@ -22,8 +16,6 @@ export type StudioTab = (typeof STUDIO_TABS)[number]
 
 /** Tabs about the state of the server. They have no widget. */
 export type StatusTab = 'coverage' | 'feeds' | 'health'
-
-export type WidgetKind = Exclude<StudioTab, StatusTab>
 
 export function isStatusTab(tab: StudioTab): tab is StatusTab {
   return tab === 'coverage' || tab === 'feeds' || tab === 'health'
@@ -42,35 +34,33 @@ export type StudioSelection = Readonly<{
   searchText: string
   /** The search for variants and stand-ins. */
   boxSearchText: string
-  /** Options of the tab's widget as typed, valid or not, without those of `LIST_OPTIONS`; other parameters are dropped. */
+  /** Options of the tab's widget as typed, valid or not, without those that lists of products hold; other parameters are dropped. */
   rawOptions: URLSearchParams
 }>
-
-/** Options that lists of products hold in place of a field. */
-export const LIST_OPTIONS: ReadonlySet<string> = new Set(['else', 'label'])
 
 /** Parse the studio's query. Empty fields, which a form sends too, count as absent, but for labels, which have positions. */
 export function parseStudioSelection(query: URLSearchParams): StudioSelection {
   const fields = withoutEmptyFields(query)
-  const reader = createParameterReader(fields)
-  const tab = parseOrDefault(() => reader.oneOf('tab', STUDIO_TABS, 'where-to-buy'), 'where-to-buy')
-  const names = new Set(listOptions(tab).flatMap(({ name }) => (LIST_OPTIONS.has(name) ? [] : [name])))
+  const read = createParameterReader(fields)
+  const tab = parseOrDefault(() => read('tab', STUDIO_TABS) ?? 'where-to-buy', 'where-to-buy')
+  const rows = isStatusTab(tab) ? [] : listOptions(tab).filter(({ field }) => field !== null)
+  const controls = new Map(rows.map(({ name, control }) => [name, control]))
   const { gtin, variants } = parseProduct(fields)
   return {
     tab,
-    channelId: parseOrDefault(() => reader.text('channel')?.toLowerCase() ?? null, null),
+    channelId: parseOrDefault(() => read('channel', 'text')?.toLowerCase() ?? null, null),
     gtin,
     box: parseBoxProducts(gtin, { variants, standIns: fields.getAll('else').join(',').split(',') }),
     picks: parsePicks(fields.getAll('gtins').join(','), query.getAll('label')),
-    searchText: parseOrDefault(() => reader.text('find') ?? '', ''),
-    boxSearchText: parseOrDefault(() => reader.text('also') ?? '', ''),
+    searchText: parseOrDefault(() => read('find', 'text') ?? '', ''),
+    boxSearchText: parseOrDefault(() => read('also', 'text') ?? '', ''),
     rawOptions: new URLSearchParams(
       [...fields]
-        .filter(([name]) => names.has(name))
+        .filter(([name]) => controls.has(name))
         // Copied colours often begin with "#", which the option does not accept.
         .map(([name, value]): [string, string] => [
           name,
-          name === 'accent' ? value.replace(/^#/, '') : value,
+          controls.get(name) === 'color' ? value.replace(/^#/, '') : value,
         ]),
     ),
   }
@@ -80,8 +70,8 @@ export function parseStudioSelection(query: URLSearchParams): StudioSelection {
 function parseProduct(fields: URLSearchParams) {
   const texts = fields.getAll('gtin')
   const [mainText = '', ...variants] = texts.length === 1 ? (texts[0] ?? '').split('~') : []
-  const reader = createParameterReader(new URLSearchParams({ gtin: mainText }))
-  return { gtin: parseOrDefault(() => reader.text('gtin'), null), variants }
+  const read = createParameterReader(new URLSearchParams({ gtin: mainText }))
+  return { gtin: parseOrDefault(() => read('gtin', 'text'), null), variants }
 }
 
 /** Format a selection as a query, which `parseStudioSelection` parses. */
@@ -107,41 +97,27 @@ export function listHeldProducts({ gtin, box, picks }: StudioSelection): readonl
   ]
 }
 
-/** List the options of a tab's widget in the order of the documentation. */
-export function listOptions(tab: StudioTab): readonly OptionDefinition[] {
-  return isStatusTab(tab) ? [] : OPTION_LIST.filter(({ widget }) => widget === 'all' || widget === tab)
-}
-
 /** Whether a widget with these valid options is a part of a sentence, which only a fragment can be. */
 export function isSentence(query: URLSearchParams): boolean {
   return query.get('layout') === 'inline'
 }
 
-/** The parser of each widget's options. */
-export const OPTION_PARSERS = {
-  'where-to-buy': parseBoxOptions,
-  picks: parsePicksOptions,
-  deals: parseGridOptions,
-} as const satisfies Readonly<Record<WidgetKind, unknown>>
-
 /**
  * Check each option by itself with the widget's parser. `query`: valid options without defaults; `widgetQuery`: those
  * that have an effect in the layout; `errors`: messages by name.
  */
-export function validateOptions(kind: StudioTab, rawOptions: URLSearchParams, defaults: OptionDefaults) {
-  const parse = isStatusTab(kind) ? parseBoxOptions : OPTION_PARSERS[kind]
+export function validateOptions(tab: StudioTab, rawOptions: URLSearchParams, defaults: OptionDefaults) {
   const query = new URLSearchParams()
   const errors = new Map<string, string>()
-  for (const { name } of listOptions(kind)) {
+  if (isStatusTab(tab)) return { query, widgetQuery: query, errors }
+  for (const { name, control } of listOptions(tab)) {
     const singleOption = new URLSearchParams(
       rawOptions.getAll(name).map((value): [string, string] => [name, value]),
     )
     try {
-      const normalized = new URLSearchParams(
-        toQuery(parse(singleOption, defaults, 'fragment'), defaults, 'fragment'),
-      )
+      const normalized = normalizeOptions(tab, singleOption, defaults)
       // Normalized shop names are in lower case; keep the readable form.
-      const values = name === 'merchant' || name === 'exclude' ? singleOption : normalized
+      const values = control === 'shops' ? singleOption : normalized
       for (const value of values.getAll(name)) query.append(name, value)
     } catch (error) {
       if (!(error instanceof BadOptionError)) throw error
@@ -149,6 +125,15 @@ export function validateOptions(kind: StudioTab, rawOptions: URLSearchParams, de
     }
   }
   return { query, widgetQuery: isSentence(query) ? toSentenceQuery(query) : query, errors }
+}
+
+function normalizeOptions(
+  kind: WidgetKind,
+  query: URLSearchParams,
+  defaults: OptionDefaults,
+): URLSearchParams {
+  const options = OPTION_PARSERS[kind](query, defaults, 'fragment')
+  return new URLSearchParams(toQuery(kind, options, defaults, 'fragment'))
 }
 
 /** Add the options that lists of products hold. */

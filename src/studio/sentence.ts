@@ -7,14 +7,11 @@ import { parseStudioSelection, validateOptions, withListOptions } from './select
 
 /** Read the preview of the layout `inline`: the fragment as a page includes it. */
 export async function readSentence(context: Context, query: URLSearchParams): Promise<SentenceView> {
-  const reader = createParameterReader(query)
+  const read = createParameterReader(query)
   return {
     // Relative, like those of the studio. The page of a fragment with `css=none` links the style sheet itself.
     styles: (['studio.css', 'vitrine.css'] as const).map((name) => `..${context.assets.get(name).path}`),
-    background: parseOrDefault(
-      () => reader.oneOf('background', ['light', 'dark'] as const, 'light'),
-      'light',
-    ),
+    background: parseOrDefault(() => read('background', ['light', 'dark']) ?? 'light', 'light'),
     body: await readBody(context, query).catch((error: unknown) => {
       // The studio frames no error page, and shows the reason above its previews.
       if (error instanceof VitrineError) return ''

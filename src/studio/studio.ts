@@ -4,13 +4,13 @@ import { cleanText } from '../offers/text.ts'
 import type { WidgetSize } from '../widgets/heights.ts'
 import { EVIDENCE_EXPLANATION } from '../widgets/hidden-reasons.ts'
 import { type Localization, getLocalization } from '../widgets/locales/index.ts'
+import type { WidgetKind } from '../widgets/option-list.ts'
 import { type OptionDefaults, withQuery } from '../widgets/options.ts'
 import { toPictureView } from '../widgets/picture.ts'
 import {
   STUDIO_TABS,
   type StudioSelection,
   type StudioTab,
-  type WidgetKind,
   isSentence,
   isStatusTab,
   listHeldProducts,

@@ -1,6 +1,7 @@
 import { type WidgetSize, estimateHeightPx } from '../widgets/heights.ts'
 import { withQuery } from '../widgets/options.ts'
-import { type WidgetKind, toFrameQuery, isSentence } from './selection.ts'
+import type { WidgetKind } from '../widgets/option-list.ts'
+import { toFrameQuery, isSentence } from './selection.ts'
 import { type FrameAttribute, listSnippets } from './snippets.ts'
 
 const PHONE_PX = 360

@@ -1,22 +1,20 @@
 import { LRUCache } from 'lru-cache'
 import { GtinCountError, InvalidGtinError } from '../errors.ts'
 import { normalizeGtin } from '../offers/gtin.ts'
-import { OPTION_LIST } from './option-list.ts'
+import { OPTION_LIST, type WidgetKind } from './option-list.ts'
 import {
+  type AnyOptions,
   type BoxOptions,
   type GridOptions,
   type OptionDefaults,
   type PicksOptions,
   type Surface,
-  parseBoxOptions,
-  parseGridOptions,
-  parsePicksOptions,
+  type WidgetOptions,
+  OPTION_PARSERS,
   toQuery,
   withQuery,
 } from './options.ts'
 import { parseQueryString, trimLabels } from './parameters.ts'
-
-export type WidgetKind = 'where-to-buy' | 'picks' | 'deals'
 
 /** The normalized address of a widget. */
 export type WidgetAddress<Kind extends WidgetKind = WidgetKind, Options = AnyOptions> = Readonly<{
@@ -38,8 +36,6 @@ export type BoxAddress = WidgetAddress<'where-to-buy', BoxOptions>
 export type PicksAddress = WidgetAddress<'picks', PicksOptions>
 export type GridAddress = WidgetAddress<'deals', GridOptions>
 
-type AnyOptions = BoxOptions | PicksOptions | GridOptions
-
 /** The parts of a request's address; `query` without "?". */
 type AddressParts = Readonly<{ surface: Surface; channelId: string; query: string }>
 /** `gtin`: GTINs separated by "~" in a box, and by "," in a round-up. */
@@ -59,9 +55,9 @@ export type AddressParsers = ReturnType<typeof createAddressParsers>
 
 /** Create the parsers of one server. Each throws `BadOptionError`. */
 export function createAddressParsers(defaults: OptionDefaults) {
-  const parseBoxQuery = createQueryParser(parseBoxOptions, defaults)
-  const parsePicksQuery = createQueryParser(parsePicksOptions, defaults)
-  const parseGridQuery = createQueryParser(parseGridOptions, defaults)
+  const parseBoxQuery = createQueryParser('where-to-buy', defaults)
+  const parsePicksQuery = createQueryParser('picks', defaults)
+  const parseGridQuery = createQueryParser('deals', defaults)
   return {
     /** @throws InvalidGtinError; GtinCountError above 8 variants */
     parseBoxAddress({ gtin, ...parts }: ProductAddressParts): BoxAddress {
@@ -90,7 +86,7 @@ export function createAddressParsers(defaults: OptionDefaults) {
       const gtins = positions.map((position) => allGtins[position] ?? '')
       const labels = trimLabels(positions.map((position) => parsedOptions.labels[position] ?? ''))
       const options = { ...parsedOptions, labels }
-      const normalizedQuery = toQuery(options, defaults, parts.surface)
+      const normalizedQuery = toQuery('picks', options, defaults, parts.surface)
       const resource = `picks/${gtins.join(',')}`
       return toAddress('picks', { ...parts, gtins, options, normalizedQuery, sub, resource })
     },
@@ -132,18 +128,15 @@ function parseGtins(text: string, separator: string): readonly string[] {
   })
 }
 
-function createQueryParser<Options extends AnyOptions>(
-  parse: (query: URLSearchParams, defaults: OptionDefaults, surface: Surface) => Options,
-  defaults: OptionDefaults,
-) {
-  const parsedQueries = new LRUCache<string, ParsedQuery<Options>>({ max: MAX_QUERIES })
+function createQueryParser<Kind extends WidgetKind>(kind: Kind, defaults: OptionDefaults) {
+  const parsedQueries = new LRUCache<string, ParsedQuery<WidgetOptions<Kind>>>({ max: MAX_QUERIES })
   return (query: string, surface: Surface) => {
     const key = `${surface} ${query}`
     const cached = parsedQueries.get(key)
     if (cached !== undefined) return cached
-    const { sub, ...others } = parse(parseQueryString(query), defaults, surface)
-    const options = { ...others, sub: null } as Options & Readonly<{ sub: null }>
-    const parsed = { options, normalizedQuery: toQuery(options, defaults, surface), sub }
+    const given = OPTION_PARSERS[kind](parseQueryString(query), defaults, surface)
+    const options = { ...given, sub: null } as WidgetOptions<Kind> & Readonly<{ sub: null }>
+    const parsed = { options, normalizedQuery: toQuery(kind, options, defaults, surface), sub: given.sub }
     if (query.length <= MAX_QUERY_CHARACTERS) parsedQueries.set(key, parsed)
     return parsed
   }

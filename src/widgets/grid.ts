@@ -197,7 +197,7 @@ function toPaging(
   { texts, pages }: Readonly<{ texts: LocaleTexts; pages: GridPageLinks }>,
 ) {
   const toLink = (page: number, text: string): Readonly<{ href: string; text: string }> => {
-    const query = toQuery({ ...options, page }, pages.defaults)
+    const query = toQuery('deals', { ...options, page }, pages.defaults)
     const href = withQuery(pages.path, query)
     return { href: `${href}${createSubSlot(query === '' ? '?sub=' : '&sub=')}`, text }
   }

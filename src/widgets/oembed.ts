@@ -4,7 +4,8 @@ import { parseUrl } from '../lib/urls.ts'
 import { type WidgetSize, estimateHeightPx, toWidgetSize } from './heights.ts'
 import { getLocalization } from './locales/index.ts'
 import { type ParameterReader, createParameterReader, getQueryString } from './parameters.ts'
-import { type WidgetKind, withSub } from './address.ts'
+import { withSub } from './address.ts'
+import type { WidgetKind } from './option-list.ts'
 import type { BoxView } from './box.ts'
 import type { GridView } from './grid.ts'
 import type { PicksView } from './picks.ts'
@@ -61,18 +62,18 @@ export function parseOembedRequest(query: URLSearchParams): OembedRequest {
       400,
       'The parameter "url" accepts one value, the percent-encoded address of an embed of this server.',
     )
-  const reader = createParameterReader(query)
+  const read = createParameterReader(query)
   return {
     url,
     format,
-    maxWidthPx: parseSizePx(reader, 'maxwidth'),
-    maxHeightPx: parseSizePx(reader, 'maxheight'),
+    maxWidthPx: parseSizePx(read, 'maxwidth'),
+    maxHeightPx: parseSizePx(read, 'maxheight'),
   }
 }
 
-function parseSizePx(reader: ParameterReader, name: string): number | null {
+function parseSizePx(read: ParameterReader, name: string): number | null {
   try {
-    return reader.number(name, { min: 1, max: MAX_SIZE_PX }, 0) || null
+    return read(name, { min: 1, max: MAX_SIZE_PX })
   } catch {
     throw new OembedError(
       400,

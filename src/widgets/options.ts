@@ -1,21 +1,13 @@
-import { DEAL_SORTS, EVIDENCES } from '../offers/deals.ts'
-import { foldCase } from '../offers/text.ts'
 import {
-  BOX_LAYOUTS,
-  GRID_LAYOUTS,
-  HEADS,
-  HISTORIES,
-  ISOLATIONS,
-  MARKUPS,
-  OPTION_LIST,
-  PICKS_LAYOUTS,
-  STOCKS,
-  STYLE_SHEET_SOURCES,
-  THEMES,
+  type COMMON_OPTIONS,
+  type OPTION_ROWS,
+  type OptionDefinition,
+  type WidgetKind,
+  listOptions,
 } from './option-list.ts'
-import { type ParameterReader, createParameterReader } from './parameters.ts'
+import { type ControlValue, type OptionControl, createParameterReader } from './parameters.ts'
 
-/** Defaults of the server. */
+/** Defaults of the server, by property of the options. */
 export type OptionDefaults = Readonly<{ locale: string; currency: string | null }>
 
 /**
@@ -24,146 +16,116 @@ export type OptionDefaults = Readonly<{ locale: string; currency: string | null 
  */
 export type Surface = 'fragment' | 'embed' | 'data' | 'mail' | 'feed'
 
-/** Parsed and normalized options of a where-to-buy box. */
-export type BoxOptions = ReturnType<typeof parseBoxOptions>
+/** `null`: none. Options with a default, and the language, always have a value. */
+type ParsedValue<Row> =
+  Row extends Readonly<{ control: infer Control extends OptionControl }>
+    ? | ControlValue<Control>
+      | (Row extends Readonly<{ default: unknown } | { control: 'language' }> ? never : null)
+    : never
 
-/**
- * Parse the options of a where-to-buy box; other parameters are ignored.
- * @throws BadOptionError
- */
-export function parseBoxOptions(query: URLSearchParams, defaults: OptionDefaults, surface: Surface) {
-  const reader = createParameterReader(query)
-  const layout = reader.oneOf('layout', BOX_LAYOUTS, 'list')
-  const limit = reader.number('limit', { min: 1, max: 50 }, 5)
-  const history = reader.oneOf('history', HISTORIES, 'none')
-  /** Padded GTINs. */
-  const standIns = reader.gtins('else')
-  const markup = reader.oneOf('markup', MARKUPS, 'none')
-  const common = parseCommonOptions(reader, { defaults, surface, stock: 'any' })
-  return { ...common, layout, limit, history, standIns, markup: surface === 'fragment' ? markup : 'none' }
-}
+type OptionsOf<Rows> = { readonly [Property in keyof Rows]: ParsedValue<Rows[Property]> }
 
-/** Parsed and normalized options of a round-up. */
-export type PicksOptions = ReturnType<typeof parsePicksOptions>
-
-/**
- * Parse the options of a round-up; other parameters are ignored.
- * @throws BadOptionError
- */
-export function parsePicksOptions(query: URLSearchParams, defaults: OptionDefaults, surface: Surface) {
-  const reader = createParameterReader(query)
-  const layout = reader.oneOf('layout', PICKS_LAYOUTS, 'rank')
-  /** By position of the product in the address; an empty text is no label. */
-  const labels = reader.labels('label')
-  return { ...parseCommonOptions(reader, { defaults, surface, stock: 'any' }), layout, labels }
-}
-
-/** Parsed and normalized options of a deal grid. */
-export type GridOptions = ReturnType<typeof parseGridOptions>
-
-/**
- * Parse the options of a deal grid; other parameters are ignored.
- * @throws BadOptionError
- */
-export function parseGridOptions(query: URLSearchParams, defaults: OptionDefaults, surface: Surface) {
-  const reader = createParameterReader(query)
-  const own = {
-    layout: reader.oneOf('layout', GRID_LAYOUTS, 'grid'),
-    limit: reader.number('limit', { min: 1, max: 60 }, 12),
-    page: reader.number('page', { min: 1, max: 1_000 }, 1),
-    sort: reader.oneOf('sort', DEAL_SORTS, 'discount'),
-    evidence: reader.oneOf('evidence', EVIDENCES, 'shop'),
-    minDiscountPercent: reader.number('min_discount', { min: 1, max: 99 }, 1),
-    /** Decimal text in the grid's currency. */
-    maxPrice: reader.price('max_price'),
-    brand: reader.text('brand'),
-    searchText: reader.text('q'),
-  }
-  return { ...parseCommonOptions(reader, { defaults, surface, stock: 'in' }), ...own }
-}
-
+/** Parsed and normalized options of a widget. */
+export type WidgetOptions<Kind extends WidgetKind> = OptionsOf<(typeof OPTION_ROWS)[Kind]>
+export type BoxOptions = WidgetOptions<'where-to-buy'>
+export type PicksOptions = WidgetOptions<'picks'>
+export type GridOptions = WidgetOptions<'deals'>
+export type AnyOptions = BoxOptions | PicksOptions | GridOptions
 /** Options of all widgets. */
-export type CommonOptions = ReturnType<typeof parseCommonOptions>
+export type CommonOptions = OptionsOf<typeof COMMON_OPTIONS>
 
-type CommonOptionDetails = Readonly<{ defaults: OptionDefaults; surface: Surface; stock: 'in' | 'any' }>
+type OptionParser<Kind extends WidgetKind> = (
+  query: URLSearchParams,
+  defaults: OptionDefaults,
+  surface: Surface,
+) => WidgetOptions<Kind>
 
-function parseCommonOptions(reader: ParameterReader, { defaults, surface, stock }: CommonOptionDetails) {
-  const isolate = reader.oneOf('isolate', ISOLATIONS, 'none')
-  const css = reader.oneOf('css', STYLE_SHEET_SOURCES, 'link')
-  const own = {
-    theme: reader.oneOf('theme', THEMES, 'auto'),
-    head: reader.oneOf('head', HEADS, 'full'),
-    /** `null`: the text of the language. */
-    heading: reader.heading('heading'),
-    /** `null`: the colour of the theme. */
-    accent: reader.color('accent'),
-    /** Language tag, reduced to language, script and region. */
-    locale: reader.locale('locale', defaults.locale),
-    /** `null`: the currency of most offers. */
-    currency: reader.currency('currency') ?? defaults.currency,
-    stock: reader.oneOf('stock', STOCKS, stock),
-    /** Case-folded and sorted; empty: all. */
-    merchants: normalizeNames(reader.names('merchant')),
-    excluded: normalizeNames(reader.names('exclude')),
-    /** Id of the placement; `null`: none. */
-    sub: reader.sub('sub'),
-  }
-  // An embed is a separate document that always links its styles, and the others have none.
-  if (surface !== 'fragment') return { ...own, isolate: 'none' as const, css: 'none' as const }
-  // Styles of the page do not apply inside a shadow root, so it always links its own.
-  return { ...own, isolate, css: isolate === 'shadow' ? ('link' as const) : css }
-}
+/** Parse the options of a where-to-buy box; other parameters are ignored. @throws BadOptionError */
+export const parseBoxOptions: OptionParser<'where-to-buy'> = createOptionParser('where-to-buy')
+/** Parse the options of a round-up; other parameters are ignored. @throws BadOptionError */
+export const parsePicksOptions: OptionParser<'picks'> = createOptionParser('picks')
+/** Parse the options of a deal grid; other parameters are ignored. @throws BadOptionError */
+export const parseGridOptions: OptionParser<'deals'> = createOptionParser('deals')
 
-function normalizeNames(names: readonly string[]): readonly string[] {
-  return [...new Set(names.map(foldCase))].sort()
-}
-
-/** Parameters whose property has another name. */
-const PROPERTY_NAMES: Readonly<Record<string, string>> = {
-  merchant: 'merchants',
-  exclude: 'excluded',
-  min_discount: 'minDiscountPercent',
-  max_price: 'maxPrice',
-  q: 'searchText',
-  label: 'labels',
-  else: 'standIns',
-}
-
-/** Parameters in the order of normalized addresses: as in `OPTION_LIST`, but `page` last. */
-const PARAMETER_NAMES: readonly string[] = [
-  ...new Set([...OPTION_LIST.map(({ name }) => name).filter((name) => name !== 'page'), 'page']),
-]
+/** The parser of each widget's options. */
+export const OPTION_PARSERS = {
+  'where-to-buy': parseBoxOptions,
+  picks: parsePicksOptions,
+  deals: parseGridOptions,
+} as const satisfies Readonly<{ [Kind in WidgetKind]: OptionParser<Kind> }>
 
 type OptionValue = string | number | readonly string[] | null
 
+function createOptionParser<Kind extends WidgetKind>(kind: Kind): OptionParser<Kind> {
+  const rows = listOptions(kind)
+  return (query, defaults, surface) => {
+    const read = createParameterReader(query)
+    const options: Record<string, OptionValue> = {}
+    for (const row of rows) {
+      const value = read(row.name, row.control)
+      const fallback = getDefault(row, { kind, defaults, surface })
+      options[row.property] = hasEffect(row, surface) ? (value ?? fallback) : fallback
+    }
+    // Styles of the page do not apply inside a shadow root, so it always links its own.
+    if (options['isolate'] === 'shadow') options['css'] = 'link'
+    return options as WidgetOptions<Kind>
+  }
+}
+
+type DefaultContext = Readonly<{ kind: WidgetKind; defaults: OptionDefaults; surface: Surface }>
+
+/** Return the value of an option that is not given, or that has no effect in the surface. */
+export function getDefault(row: OptionDefinition, { kind, defaults, surface }: DefaultContext): OptionValue {
+  if (!hasEffect(row, surface)) return 'none'
+  const value = row.default ?? defaults[row.property as keyof OptionDefaults] ?? null
+  return isByWidget(value) ? value[kind] : value
+}
+
+function isByWidget(
+  value: OptionDefinition['default'] | null,
+): value is Readonly<Record<WidgetKind, string>> {
+  return typeof value === 'object' && value !== null && 'deals' in value
+}
+
+function hasEffect({ isFragmentOnly }: OptionDefinition, surface: Surface): boolean {
+  return surface === 'fragment' || isFragmentOnly !== true
+}
+
+/** Rows in the order of normalized addresses: as in the documentation, but `page` last. */
+const QUERY_ROWS = {
+  'where-to-buy': listQueryRows('where-to-buy'),
+  picks: listQueryRows('picks'),
+  deals: listQueryRows('deals'),
+} as const satisfies Readonly<Record<WidgetKind, unknown>>
+
+function listQueryRows(kind: WidgetKind): readonly OptionDefinition[] {
+  const rows = listOptions(kind)
+  return [...rows.filter(({ name }) => name !== 'page'), ...rows.filter(({ name }) => name === 'page')]
+}
+
 /**
- * Format options as a normalized query string without defaults. Two strings are equal if and only if their options are.
- * Parsing the string returns the same options.
+ * Format options as a normalized query string without defaults. Two strings are equal if and only if their options are. Parsing the
+ * string returns the same options.
  */
-export function toQuery(
-  options: BoxOptions | PicksOptions | GridOptions,
+export function toQuery<Kind extends WidgetKind>(
+  kind: Kind,
+  options: WidgetOptions<Kind>,
   defaults: OptionDefaults,
   surface: Surface = 'embed',
 ): string {
-  const parse =
-    'sort' in options ? parseGridOptions : 'labels' in options ? parsePicksOptions : parseBoxOptions
-  const defaultOptions = new Map<string, OptionValue>(
-    Object.entries(parse(new URLSearchParams(), defaults, surface)),
-  )
-  const givenOptions = new Map<string, OptionValue>(Object.entries(options))
+  const values = new Map<string, OptionValue>(Object.entries(options))
   const query = new URLSearchParams()
-  for (const name of PARAMETER_NAMES) {
-    const property = PROPERTY_NAMES[name] ?? name
-    const value = givenOptions.get(property) ?? []
-    if (typeof value === 'object') for (const text of toTexts(name, value)) query.append(name, text)
-    else if (value !== defaultOptions.get(property)) query.set(name, String(value))
+  for (const row of QUERY_ROWS[kind]) {
+    const value = values.get(row.property) ?? []
+    if (typeof value === 'object') for (const text of toTexts(row, value)) query.append(row.name, text)
+    else if (value !== getDefault(row, { kind, defaults, surface })) query.set(row.name, String(value))
   }
   return query.toString()
 }
 
 /** GTINs are one value, separated by commas; other lists repeat the parameter. */
-function toTexts(name: string, values: readonly string[]): readonly string[] {
-  return name === 'else' && values.length > 0 ? [values.join(',')] : values
+function toTexts({ control }: OptionDefinition, values: readonly string[]): readonly string[] {
+  return control === 'gtins' && values.length > 0 ? [values.join(',')] : values
 }
 
 /** Append a query, if there is one. */

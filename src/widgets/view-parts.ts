@@ -10,7 +10,7 @@ import { computeDiscountPercent, isOnSale } from '../offers/sale.ts'
 import type { Shop, ShopBook } from '../offers/shop-book.ts'
 import { type SubRules, toLinkWithSlot } from '../offers/sub-ids.ts'
 import { foldCase } from '../offers/text.ts'
-import type { WidgetKind } from './address.ts'
+import type { WidgetKind } from './option-list.ts'
 import { formatDiscount, formatShownPrice, formatShownTime, formatCount } from './format.ts'
 import {
   type AvailabilityKey,

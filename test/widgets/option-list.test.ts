@@ -1,8 +1,16 @@
 import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { describe, expect, test } from 'vitest'
+import { PACKAGE_FOLDER } from '../../src/lib/paths.ts'
 import { OPTION_LIST, type OptionDefinition } from '../../src/widgets/option-list.ts'
-import { parseBoxOptions, parseGridOptions, parsePicksOptions } from '../../src/widgets/options.ts'
-import { type OptionControl, describeAccepted } from '../../src/widgets/parameters.ts'
+import { OPTION_PARSERS } from '../../src/widgets/options.ts'
+import { type OptionControl, describeAccepted, isRepeatable } from '../../src/widgets/parameters.ts'
+
+/** scripts/option-files.mjs */
+type OptionFiles = Readonly<{
+  createOptionFiles(folder: URL, options: object): Promise<readonly (readonly [string, string])[]>
+}>
 
 const DEFAULTS = { locale: 'en', currency: null }
 
@@ -17,10 +25,8 @@ class WatchedQuery extends URLSearchParams {
 
 type Widget = 'where-to-buy' | 'picks' | 'deals'
 
-const PARSERS = { 'where-to-buy': parseBoxOptions, picks: parsePicksOptions, deals: parseGridOptions }
-
 const parse = (widget: Widget, query: URLSearchParams, surface: 'fragment' | 'embed' = 'fragment'): object =>
-  PARSERS[widget](query, DEFAULTS, surface)
+  OPTION_PARSERS[widget](query, DEFAULTS, surface)
 
 const listWidgets = ({ widget }: OptionDefinition): readonly Widget[] =>
   widget === 'all' ? ['where-to-buy', 'picks', 'deals'] : [widget]
@@ -28,11 +34,14 @@ const listWidgets = ({ widget }: OptionDefinition): readonly Widget[] =>
 const rows = OPTION_LIST.flatMap((row) => listWidgets(row).map((widget) => [widget, row.name, row] as const))
 
 describe('list of options', () => {
-  test('loader - reads exactly the options of frames', async () => {
-    const source = await readFile(new URL('../../src/browser/address.ts', import.meta.url), 'utf8')
-    const [, names = ''] = /const OPTIONS =\s+'([^']+)'/.exec(source) ?? []
-    const inFrames = OPTION_LIST.filter(({ isFragmentOnly }) => isFragmentOnly !== true)
-    expect(new Set(names.split(' '))).toEqual(new Set(inFrames.map(({ name }) => name)))
+  test('files that name the options - are as "npm run docs" writes them', async () => {
+    const { createOptionFiles } = (await import(
+      pathToFileURL(join(PACKAGE_FOLDER, 'scripts/option-files.mjs')).href
+    )) as OptionFiles
+    const files = await createOptionFiles(pathToFileURL(`${PACKAGE_FOLDER}/`), { OPTION_LIST, isRepeatable })
+    expect(files.length).toBeGreaterThan(0)
+    for (const [file, text] of files)
+      expect(await readFile(join(PACKAGE_FOLDER, file), 'utf8'), file).toBe(text)
   })
 
   test('documentation - has a row for each option', async () => {

@@ -206,7 +206,7 @@ const CHANGES = {
 }
 
 /** Return the normalized query of a fragment. */
-const toKey = (query: string): string => toQuery(parseGrid(query), DEFAULTS, 'fragment')
+const toKey = (query: string): string => toQuery('deals', parseGrid(query), DEFAULTS, 'fragment')
 
 describe('normalized query as a key', () => {
   test('options that differ in one value - have different keys', () => {
@@ -281,16 +281,16 @@ const gridQuery = fc
 
 describe('query of options', () => {
   test('options that equal the defaults - an empty query', () => {
-    expect(toQuery(parseGrid('', 'embed'), DEFAULTS)).toBe('')
+    expect(toQuery('deals', parseGrid('', 'embed'), DEFAULTS)).toBe('')
     const defaults = { locale: 'de', currency: 'EUR' }
     const plain = parseGridOptions(new URLSearchParams('locale=de&currency=EUR'), defaults, 'embed')
-    expect(toQuery(plain, defaults)).toBe('')
+    expect(toQuery('deals', plain, defaults)).toBe('')
   })
 
   test('each option alone - is written with its name and value', () => {
     for (const [name, value] of Object.entries(CHANGES)) {
       if (name === 'isolate' || name === 'css') continue
-      expect(toQuery(parseGrid(`${name}=${value}`, 'embed'), DEFAULTS)).toBe(`${name}=${value}`)
+      expect(toQuery('deals', parseGrid(`${name}=${value}`, 'embed'), DEFAULTS)).toBe(`${name}=${value}`)
     }
   })
 
@@ -301,7 +301,11 @@ describe('query of options', () => {
         fc.constantFrom(DEFAULTS, { locale: 'de-AT', currency: 'EUR' }),
         (query, defaults) => {
           const options = parseGridOptions(query, defaults, 'embed')
-          const again = parseGridOptions(new URLSearchParams(toQuery(options, defaults)), defaults, 'embed')
+          const again = parseGridOptions(
+            new URLSearchParams(toQuery('deals', options, defaults)),
+            defaults,
+            'embed',
+          )
           expect(again).toEqual(options)
         },
       ),

@@ -21,6 +21,7 @@ define( 'VITRINE_VERSION', '1.0.0' );
 require_once __DIR__ . '/includes/clock.php';
 require_once __DIR__ . '/includes/settings.php';
 require_once __DIR__ . '/includes/placement.php';
+require_once __DIR__ . '/includes/options.php';
 require_once __DIR__ . '/includes/address.php';
 require_once __DIR__ . '/includes/locks.php';
 require_once __DIR__ . '/includes/pause.php';

@@ -43,9 +43,9 @@ type GallerySelection = ReturnType<typeof parseGallerySelection>
  * shown, and every layout if there is a case. `from` is the number of examples to leave out.
  */
 export function parseGallerySelection(query: URLSearchParams) {
-  const reader = createParameterReader(withoutEmptyFields(query))
+  const read = createParameterReader(withoutEmptyFields(query))
   const parseChoice = <T extends string>(name: string, options: readonly T[]): T | null =>
-    parseOrDefault(() => reader.oneOf(name, options, null), null)
+    parseOrDefault(() => read(name, options), null)
   const [firstLayout = ALL, ...otherLayouts] = LAYOUTS.map(toLayoutId)
   const caseId = parseChoice(
     'case',
@@ -58,9 +58,9 @@ export function parseGallerySelection(query: URLSearchParams) {
     /** `null`: light and dark. */
     theme: parseChoice('theme', GALLERY_THEMES),
     caseId,
-    locale: parseOrDefault(() => reader.locale('locale', 'en'), 'en'),
-    width: parseOrDefault(() => reader.oneOf('width', COLUMN_WIDTHS, 'article'), 'article'),
-    from: parseOrDefault(() => reader.number('from', { min: 0, max: 999 }, 0), 0),
+    locale: parseOrDefault(() => read('locale', 'language') ?? 'en', 'en'),
+    width: parseOrDefault(() => read('width', COLUMN_WIDTHS) ?? 'article', 'article'),
+    from: parseOrDefault(() => read('from', { min: 0, max: 999 }) ?? 0, 0),
   }
 }
 

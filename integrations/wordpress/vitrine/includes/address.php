@@ -11,27 +11,6 @@ const VITRINE_WHERE_TO_BUY = 'where-to-buy';
 const VITRINE_PICKS        = 'picks';
 const VITRINE_DEALS        = 'deals';
 
-/** Options that accept several values, separated by "|". */
-const VITRINE_REPEATED_OPTIONS = array( 'merchant', 'exclude', 'label' );
-
-/** Options of one widget only. */
-const VITRINE_OWN_OPTIONS = array(
-	VITRINE_WHERE_TO_BUY => array( 'limit', 'history', 'else', 'markup' ),
-	VITRINE_PICKS        => array( 'label' ),
-	VITRINE_DEALS        => array( 'limit', 'page', 'sort', 'evidence', 'min_discount', 'max_price', 'brand', 'q' ),
-);
-
-/**
- * Lists the options of a widget in the order in which requests send them.
- *
- * @param string $widget `where-to-buy`, `picks` or `deals`.
- * @return string[]
- */
-function vitrine_option_names( $widget ) {
-	$common = array( 'theme', 'accent', 'locale', 'currency', 'stock', 'merchant', 'exclude', 'isolate', 'css', 'head', 'heading', 'sub', 'layout' );
-	return array_merge( $common, VITRINE_OWN_OPTIONS[ $widget ] );
-}
-
 /**
  * Returns one attribute as text. For authors without unfiltered_html, KSES encodes attributes as entities.
  *
@@ -87,7 +66,7 @@ function vitrine_option_values( $name, $attributes ) {
  */
 function vitrine_build_query( $widget, $attributes ) {
 	$pairs = array();
-	foreach ( vitrine_option_names( $widget ) as $name ) {
+	foreach ( VITRINE_OPTIONS[ $widget ] as $name ) {
 		foreach ( vitrine_option_values( $name, $attributes ) as $value ) {
 			$pairs[] = $name . '=' . rawurlencode( $value );
 		}
