@@ -14,7 +14,7 @@ import type { AnyView } from '../widgets/view-models.ts'
 import { toBoxJson, toDealsJson, toPicksJson } from '../widgets/json.ts'
 import {
   type AnyWidget,
-  type SurfaceDetails,
+  type SurfaceOptions,
   WIDGET_PATHS,
   createClosedRouter,
   createWidgetRouter,
@@ -26,7 +26,7 @@ const UNAVAILABLE_REASON = 'The data cannot be read now. Keep the last copy, and
 
 /** Create the routes `/data/…`: the views of the widgets as JSON. Data that are hidden or unavailable are no error. */
 export function createDataRouter(context: Context): Router {
-  const details: SurfaceDetails = {
+  const options: SurfaceOptions = {
     surface: 'data',
     prefix: '/data',
     paths: WIDGET_PATHS,
@@ -45,10 +45,10 @@ export function createDataRouter(context: Context): Router {
     },
   }
   return context.config.isJsonOpen
-    ? createWidgetRouter(context, details)
+    ? createWidgetRouter(context, options)
     : createClosedRouter(
         context,
-        details,
+        options,
         'The JSON addresses are closed. The setting VITRINE_JSON=on opens them.',
       )
 }
@@ -56,8 +56,8 @@ export function createDataRouter(context: Context): Router {
 function toJsonText(view: AnyView | undefined, widget: AnyWidget): string {
   const json: WhereToBuyData | PicksData | DealsData =
     view === undefined
-      ? { state: 'hidden', isTemporary: false, reason: widget.hiddenReason }
-      : toViewJson(view, widget.missingReason)
+      ? { state: 'hidden', isTemporary: false, reason: widget.explainHidden() }
+      : toViewJson(view, widget.explainMissing())
   return JSON.stringify(json)
 }
 

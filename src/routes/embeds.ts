@@ -76,7 +76,7 @@ function toEmbedView(context: Context, widget: AnyWidget, view: AnyView | undefi
   const discovery = { json: toHref('json'), xml: toHref('xml') }
   if (view === undefined) {
     const title = getDefaultHeading(widget.address.kind, getLocalization(options.locale))
-    return { ...hidden, title, reason: widget.hiddenReason, discovery }
+    return { ...hidden, title, reason: widget.explainHidden(), discovery }
   }
   return {
     ...hidden,

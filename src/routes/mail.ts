@@ -5,7 +5,7 @@ import { toMailView } from '../widgets/mail.ts'
 import { toFailureComment } from './fragments.ts'
 import {
   HTML_TYPE,
-  type SurfaceDetails,
+  type SurfaceOptions,
   WIDGET_PATHS,
   createClosedRouter,
   createWidgetRouter,
@@ -18,7 +18,7 @@ export function createMailRouter(context: Context): Router {
     'Content-Security-Policy': `${toFragmentPolicy(context.pageSources)}; style-src-attr 'unsafe-inline'`,
     'X-Robots-Tag': 'noindex',
   }
-  const details: SurfaceDetails = {
+  const options: SurfaceOptions = {
     surface: 'mail',
     prefix: '/mail',
     paths: WIDGET_PATHS,
@@ -32,8 +32,8 @@ export function createMailRouter(context: Context): Router {
   return context.config.mailNetworks === null
     ? createClosedRouter(
         context,
-        details,
+        options,
         'The newsletter addresses are closed. The setting VITRINE_MAIL_NETWORKS names the networks that allow links in e-mail.',
       )
-    : createWidgetRouter(context, details)
+    : createWidgetRouter(context, options)
 }

@@ -41,7 +41,7 @@ export function createOpenApiDocument(publicUrl: string): OpenApiDocument {
   return document
 }
 
-type WidgetDetails = Readonly<{
+type WidgetDefinition = Readonly<{
   kind: WidgetKind
   /** In names of operations. */
   name: string
@@ -50,7 +50,7 @@ type WidgetDetails = Readonly<{
   pathParameters: readonly string[]
 }>
 
-const WIDGETS: readonly WidgetDetails[] = [
+const WIDGETS: readonly WidgetDefinition[] = [
   {
     kind: 'where-to-buy',
     name: 'WhereToBuy',
@@ -151,7 +151,7 @@ function toReference(kind: keyof OpenApiDocument['components'], name: string): R
 }
 
 function listParameters(
-  { kind, pathParameters }: Pick<WidgetDetails, 'kind' | 'pathParameters'>,
+  { kind, pathParameters }: Pick<WidgetDefinition, 'kind' | 'pathParameters'>,
   isFragment: boolean,
 ): readonly Reference[] {
   const options = listOptions(kind).filter(({ isFragmentOnly }) => isFragment || isFragmentOnly !== true)

@@ -9,7 +9,7 @@ import { type FailureResponse, computeFailureStatus, normalizeError, toFailureRe
 import { logFailure } from './request-log.ts'
 
 /** How a surface reports failures. */
-export type FailureDetails = Readonly<{
+export type FailureOptions = Readonly<{
   surface: Surface
   contentType: string
   /** Type of what explains a wrong address; absent: the same. */
@@ -23,8 +23,8 @@ export type FailureDetails = Readonly<{
 export type FailedRequest = Readonly<{ channelId: string; query: string; channel: Channel | null }>
 
 /** Create the error handler of a surface. Readers see nothing; the author of the page reads the cause of a wrong address. */
-export function createWidgetErrorHandler(context: Context, details: FailureDetails): ErrorRequestHandler {
-  const { surface } = details
+export function createWidgetErrorHandler(context: Context, options: FailureOptions): ErrorRequestHandler {
+  const { surface } = options
   // oxlint-disable-next-line max-params -- Express knows an error handler by its four parameters
   return async (thrown: unknown, request, response, next) => {
     if (response.headersSent) return next(thrown)
@@ -39,10 +39,10 @@ export function createWidgetErrorHandler(context: Context, details: FailureDetai
       status: computeFailureStatus(failure, error, request),
       headers: {
         ...toFailureHeaders(context, failure, channelId),
-        'Content-Type': (failure.body === 'message' ? details.messageType : undefined) ?? details.contentType,
-        ...details.toHeaders(channel?.url ?? null),
+        'Content-Type': (failure.body === 'message' ? options.messageType : undefined) ?? options.contentType,
+        ...options.toHeaders(channel?.url ?? null),
       },
-      body: details.renderFailure(failure, failed),
+      body: options.renderFailure(failure, failed),
     })
   }
 }

@@ -29,12 +29,12 @@ import type { Widget } from '../widgets/widget.ts'
 import { normalizeError, toFailureResponse } from './failures.ts'
 import { logResponse } from './request-log.ts'
 import { getParameter } from './requests.ts'
-import { type FailureDetails, createWidgetErrorHandler } from './widget-failures.ts'
+import { type FailureOptions, createWidgetErrorHandler } from './widget-failures.ts'
 
 export type AnyWidget = Widget<AnyView>
 
 /** The differences between surfaces. */
-export type SurfaceDetails = FailureDetails &
+export type SurfaceOptions = FailureOptions &
   Readonly<{
     /** Prefix of all addresses, such as `/fragments`. */
     prefix: string
@@ -66,9 +66,9 @@ const SHARED_PREPARATION_MS = 10
 const NO_HEADERS: readonly string[] = []
 
 /** Create the routes of the widgets on a surface. */
-export function createWidgetRouter(context: Context, details: SurfaceDetails): Router {
-  const { surface, prefix, paths } = details
-  const send = createSender(context, details)
+export function createWidgetRouter(context: Context, options: SurfaceOptions): Router {
+  const { surface, prefix, paths } = options
+  const send = createSender(context, options)
   const router = Router()
   const toWidgetRequest = createWidgetRequests(context, surface)
   for (const [kind, path] of Object.entries(paths))
@@ -78,21 +78,21 @@ export function createWidgetRouter(context: Context, details: SurfaceDetails): R
   router.use(() => {
     throw new UnknownAddressError(`no such address below ${prefix}`)
   })
-  return createSurfaceRouter(context, details, router)
+  return createSurfaceRouter(context, options, router)
 }
 
 /** Create a router that refuses all addresses of a surface, with the reason. */
-export function createClosedRouter(context: Context, details: SurfaceDetails, reason: string): Router {
+export function createClosedRouter(context: Context, options: SurfaceOptions, reason: string): Router {
   const router = Router()
   router.use(() => {
     throw new ClosedAddressError(reason)
   })
-  return createSurfaceRouter(context, details, router)
+  return createSurfaceRouter(context, options, router)
 }
 
-function createSurfaceRouter(context: Context, details: SurfaceDetails, routes: Router): Router {
+function createSurfaceRouter(context: Context, options: SurfaceOptions, routes: Router): Router {
   const router = Router()
-  router.use(details.prefix, routes, createWidgetErrorHandler(context, details))
+  router.use(options.prefix, routes, createWidgetErrorHandler(context, options))
   return router
 }
 
@@ -155,14 +155,14 @@ type WidgetExchange = WidgetRequest &
 
 function createSender(
   context: Context,
-  details: SurfaceDetails,
+  options: SurfaceOptions,
 ): (request: Request, response: Response, widgetRequest: WidgetRequest) => Promise<void> {
-  const sendUncached = createUncachedSender(context, details)
+  const sendUncached = createUncachedSender(context, options)
   const { responses } = context.caches
   return async (request, response, widgetRequest) => {
     const { address } = widgetRequest
     const { sub } = address
-    const key = `${details.prefix}/${address.path}`
+    const key = `${options.prefix}/${address.path}`
     // The key may be cached even if this spelling of the target is not.
     const target = hasEncodedOptionName(getQueryString(request.originalUrl)) ? null : request.originalUrl
     if (target !== null && responses.sendByKey({ key, sub }, { request, response }))
@@ -182,16 +182,16 @@ function createSender(
 /** Create the function that prepares, renders and sends a response, and caches it. */
 function createUncachedSender(
   context: Context,
-  details: SurfaceDetails,
+  options: SurfaceOptions,
 ): (exchange: WidgetExchange) => Promise<void> {
   const { clock, renderQueue } = context
   const { responses } = context.caches
   const singleFlight = createSingleFlight<Prepared>()
-  const prepare = createPreparer(context, details)
+  const prepare = createPreparer(context, options)
   let sequence = 0
   const toForm = ({ address, request }: WidgetExchange): BodyForm => ({
     sub: address.sub,
-    encoding: details.isCompressed ? chooseEncoding(request.headers['accept-encoding']) : null,
+    encoding: options.isCompressed ? chooseEncoding(request.headers['accept-encoding']) : null,
   })
   const getPrepared = ({ address, key, visitor, getWidget }: WidgetExchange): Promise<Prepared> => {
     const prepareWidget = async (): Promise<Prepared> => {
@@ -229,7 +229,7 @@ function createUncachedSender(
     const body = isBodyKnown(request, cached.etag, sub) ? null : await open(exchange, prepared)
     if (visitor.isGone()) return
     const state = cached.isShown ? 'shown' : 'hidden'
-    logResponse(context, { surface: `${details.surface} ${kind}`, state, cache: status, request, response })
+    logResponse(context, { surface: `${options.surface} ${kind}`, state, cache: status, request, response })
     cached.countProducts(request, sub)
     sendPreparedResponse(request, response, cached, {
       cacheControl: target === null ? 'no-store' : toCacheControl(cached.lifetime, clock.nowMs()),
@@ -251,11 +251,11 @@ function createUncachedSender(
 /** Create the function that prepares the response of a widget. It reuses cached bodies while the data are equal. */
 function createPreparer(
   context: Context,
-  details: SurfaceDetails,
+  options: SurfaceOptions,
 ): (start: PreparationStart, widget: AnyWidget) => Prepared {
   const { logger, metrics, version } = context
   const { responses } = context.caches
-  const getHeaders = createHeaderBlocks(details)
+  const getHeaders = createHeaderBlocks(options)
   const shouldLogEach = ({ status }: AnyWidget): boolean =>
     status === 'stale' && logger.isLevelEnabled('debug')
   return ({ key, sequence }, widget) => {
@@ -268,7 +268,7 @@ function createPreparer(
     const response = {
       digest,
       sequence,
-      etag: details.toEtag(digest, isShown),
+      etag: options.toEtag(digest, isShown),
       isShown,
       headers: getHeaders(state, widget.channel.url),
       ownHeaders: toWidgetHeaders(context, widget, isShown),
@@ -276,8 +276,8 @@ function createPreparer(
       expiresAtMs: shouldLogEach(widget) ? 0 : widget.validUntilMs,
       isOutdated: isOld(status) ? widget.isOutdated : isNever,
       cacheStatus: toCacheStatus(cache),
-      countProducts: createProductCounter(context, details.surface, widget),
-      countResponse: metrics.getResponseCounter({ surface: `${details.surface} ${kind}`, state, cache }),
+      countProducts: createProductCounter(context, options.surface, widget),
+      countResponse: metrics.getResponseCounter({ surface: `${options.surface} ${kind}`, state, cache }),
     }
     const keep = (bodies: WidgetBodies): WidgetBodies => {
       responses.set(key, { ...response, bodies })
@@ -287,10 +287,10 @@ function createPreparer(
       const known = responses.find(key)
       return known?.digest === digest ? known.bodies : undefined
     }
-    const getBodies = (): WidgetBodies => findBodies() ?? keep(renderBodies(details, widget))
-    const isEmpty = !isShown && !details.isCompressed
+    const getBodies = (): WidgetBodies => findBodies() ?? keep(renderBodies(options, widget))
+    const isEmpty = !isShown && !options.isCompressed
     // An empty body is made at once, so it never waits.
-    const known = findBodies() ?? (isEmpty ? renderBodies(details, widget) : undefined)
+    const known = findBodies() ?? (isEmpty ? renderBodies(options, widget) : undefined)
     if (known !== undefined) keep(known)
     return { cached: response, digest, findBodies, getBodies, status, kind }
   }
@@ -301,7 +301,7 @@ const isNever = (): boolean => false
 /** A walk may have newer data. */
 const isOld = (status: CacheStatus): boolean => status === 'stale' || status === 'rescued'
 
-function renderBodies({ render, isCompressed }: SurfaceDetails, widget: AnyWidget): WidgetBodies {
+function renderBodies({ render, isCompressed }: SurfaceOptions, widget: AnyWidget): WidgetBodies {
   const text = render(widget.getView(), widget)
   return {
     template: toSubTemplate(toUtf8ByteString(text)),
@@ -347,7 +347,7 @@ function toCacheLifetime({ config }: Context, widget: AnyWidget, isShown: boolea
 }
 
 function createHeaderBlocks(
-  details: SurfaceDetails,
+  options: SurfaceOptions,
 ): (state: string, channelUrl: string | null) => HeaderBlock {
   const blocks = new LRUCache<string, HeaderBlock>({ max: MAX_HEADER_BLOCKS })
   return (state, channelUrl) => {
@@ -355,9 +355,9 @@ function createHeaderBlocks(
     const known = blocks.get(key)
     if (known !== undefined) return known
     const headers = {
-      'Content-Type': details.contentType,
+      'Content-Type': options.contentType,
       'Vitrine-State': state,
-      ...details.toHeaders(channelUrl),
+      ...options.toHeaders(channelUrl),
     }
     const block = toHeaderBlock(headers)
     blocks.set(key, block)
@@ -367,7 +367,7 @@ function createHeaderBlocks(
 
 /** Return the headers of this response only: alternating names and values. */
 function toWidgetHeaders({ config }: Context, widget: AnyWidget, isShown: boolean): readonly string[] {
-  const reason = isShown ? widget.missingReason : widget.hiddenReason
+  const reason = isShown ? widget.explainMissing() : widget.explainHidden()
   if (reason === null && config.cacheTagHeader === null) return NO_HEADERS
   const { address, channel, gtins } = widget
   const taggedResource = { channelId: channel.id, gtins, isGrid: address.kind === 'deals' }

@@ -214,8 +214,8 @@ export async function readWidgetStatus(
     const widget = await getWidget()
     const view = widget.getView()
     return view === undefined
-      ? { kind: 'hidden', reason: widget.hiddenReason }
-      : { kind: 'shown', size: toWidgetSize(view), isComplete: widget.missingReason === null }
+      ? { kind: 'hidden', reason: widget.explainHidden() }
+      : { kind: 'shown', size: toWidgetSize(view), isComplete: widget.explainMissing() === null }
   } catch (error) {
     if (!(error instanceof VitrineError)) throw error
     const reason =

@@ -104,13 +104,13 @@ type ParsedQuery<Options> = Readonly<{
   sub: string | null
 }>
 
-type AddressDetails<Options> = AddressParts &
+type AddressOptions<Options> = AddressParts &
   ParsedQuery<Options> &
   Readonly<{ gtins: readonly string[]; resource: string }>
 
 function toAddress<Kind extends WidgetKind, Options>(
   kind: Kind,
-  { surface, channelId, gtins, options, normalizedQuery, sub, resource }: AddressDetails<Options>,
+  { surface, channelId, gtins, options, normalizedQuery, sub, resource }: AddressOptions<Options>,
 ): WidgetAddress<Kind, Options> {
   const id = channelId.toLowerCase()
   const path = withQuery(`${id}/${resource}`, normalizedQuery)

@@ -6,7 +6,7 @@ import { type PriceSeries, addPresentPrices, collectPrices, toDay } from '../off
 import { isInStock } from '../offers/ranking.ts'
 import type { BoxAddress } from './address.ts'
 import { formatCount } from './format.ts'
-import { CHANNEL_GONE_REASON, explainHiddenProducts, explainMissingProducts } from './hidden-reasons.ts'
+import { createExplanations } from './hidden-reasons.ts'
 import { type HistoryView, toHistoryView } from './history.ts'
 import { type Localization, type TextPart, getLocalization } from './locales/index.ts'
 import {
@@ -39,7 +39,7 @@ import {
   openChannel,
   PARTIAL_VALID_MS,
   type Widget,
-  type WidgetDetails,
+  type WidgetsOptions,
   createDigestFunction,
   createViewContext,
   limitToPrices,
@@ -47,41 +47,42 @@ import {
 
 /** Read the data of a box. @throws UnknownChannelError, UnavailableError */
 export async function getBox(
-  details: WidgetDetails,
+  dependencies: WidgetsOptions,
   defaults: OptionDefaults,
   address: BoxAddress,
 ): Promise<Widget<BoxView>> {
-  const { channel, isGone, isOutdated, deadlineMs, findProduct } = await openChannel(details, address)
-  const viewContext = createViewContext(details, address)
-  const options = expandShops(address.options, details.shops)
+  const { channel, isGone, isOutdated, deadlineMs, findProduct } = await openChannel(dependencies, address)
+  const viewContext = createViewContext(dependencies, address)
+  const options = expandShops(address.options, dependencies.shops)
   const { products, shown, isStandIn } = await findBoxProducts(findProduct, address.gtins, {
     options,
     viewContext,
   })
   const [main, ...variants] = shown
-  const observed = await findBoxHistory(details, options, { channelId: channel.id, deadlineMs, main })
+  const observed = await findBoxHistory(dependencies, options, { channelId: channel.id, deadlineMs, main })
   const history =
     main === undefined ? null : toBoxHistory({ ...main, series: observed.series }, options, viewContext)
   const combined = combineProducts({ products, shown, isGone, options }, viewContext)
   const hiddenState = combined.productStates.some(({ state }) => state === 'other-network')
     ? 'other-network'
     : 'hidden'
-  const explainDetails = { options, defaults, shops: details.shops }
   return {
     address,
     computeDigest: createDigestFunction(
       [...combined.digestState, ...(history === null ? [] : [JSON.stringify(history)])],
       combined.digestData,
     ),
-    validUntilMs: limitToPrices(details, Math.min(combined.validUntilMs, observed.validUntilMs), combined),
-    get hiddenReason() {
-      return isGone
-        ? CHANNEL_GONE_REASON
-        : explainHiddenProducts(products, combined.productStates, explainDetails)
-    },
-    get missingReason() {
-      return explainMissingProducts(products, combined.productStates, explainDetails)
-    },
+    validUntilMs: limitToPrices(
+      dependencies,
+      Math.min(combined.validUntilMs, observed.validUntilMs),
+      combined,
+    ),
+    ...createExplanations(products, combined.productStates, {
+      options,
+      defaults,
+      shops: dependencies.shops,
+      isGone,
+    }),
     gtins: products.map(({ gtin }) => gtin),
     productStates: address.gtins.map((gtin) => ({ gtin, state: main === undefined ? hiddenState : 'shown' })),
     isShown: main !== undefined,
@@ -138,7 +139,7 @@ type BoxHistory = Pick<Widget<unknown>, 'validUntilMs' | 'isPartial'> &
 const NO_HISTORY: BoxHistory = { series: null, validUntilMs: Infinity, isPartial: false }
 
 async function findBoxHistory(
-  { histories, clock }: WidgetDetails,
+  { histories, clock }: WidgetsOptions,
   { history: shownHistory }: Pick<BoxOptions, 'history'>,
   { main, ...request }: Readonly<{ channelId: string; deadlineMs: number; main: ShownProduct | undefined }>,
 ): Promise<BoxHistory> {
@@ -240,12 +241,12 @@ function splitRows<Row>(
 
 function toVariantsView(
   variants: readonly ShownProduct[],
-  details: Readonly<{ localization: Localization; viewContext: ViewContext }>,
+  options: Readonly<{ localization: Localization; viewContext: ViewContext }>,
 ) {
   const rows = variants.flatMap(
-    (variant) => toProductRow(variant, { ...details, widthPx: VARIANT_PICTURE_PX }) ?? [],
+    (variant) => toProductRow(variant, { ...options, widthPx: VARIANT_PICTURE_PX }) ?? [],
   )
-  const { messages, locale } = details.localization
+  const { messages, locale } = options.localization
   const shown = formatCount(rows.length, locale)
   return rows.length === 0
     ? null

@@ -10,7 +10,7 @@ import type { DealView, GridView } from './grid.ts'
 export type DealsFeedView = ReturnType<typeof toDealsFeedView>
 
 /** `asOfMs`: time of the data, Unix milliseconds. */
-type FeedDetails = Readonly<{
+type FeedOptions = Readonly<{
   address: Pick<WidgetAddress, 'path'> & Readonly<{ options: Pick<GridOptions, 'locale' | 'heading'> }>
   channel: Pick<Channel, 'id' | 'name' | 'url'>
   asOfMs: number
@@ -20,7 +20,7 @@ type FeedDetails = Readonly<{
 /** Build the view of a feed of deals. `grid`: `undefined` without deals. */
 export function toDealsFeedView(
   grid: GridView | undefined,
-  { address, channel, asOfMs, publicUrl }: FeedDetails,
+  { address, channel, asOfMs, publicUrl }: FeedOptions,
 ) {
   const localization = getLocalization(address.options.locale)
   const heading = address.options.heading ?? getDefaultHeading('deals', localization)

@@ -21,7 +21,7 @@ import {
 } from './view-parts.ts'
 import {
   type Widget,
-  type WidgetDetails,
+  type WidgetsOptions,
   createDigestFunction,
   createViewContext,
   findAllowedNetworks,
@@ -39,26 +39,28 @@ const PAGED_SURFACES: ReadonlyMap<Surface, string> = new Map([
 
 /** Read the data of a grid. `visitor`: who waits. @throws UnknownChannelError, UnavailableError */
 export async function getGrid(
-  details: WidgetDetails,
+  dependencies: WidgetsOptions,
   defaults: OptionDefaults,
   { address, visitor }: Readonly<{ address: GridAddress; visitor: Visitor }>,
 ): Promise<Widget<GridView>> {
   const { surface } = address
-  const options = expandShops(address.options, details.shops)
-  const { channel, isGone } = await details.channels.getChannel(address.channelId)
-  const networks = findAllowedNetworks(details, surface)
+  const options = expandShops(address.options, dependencies.shops)
+  const { channel, isGone } = await dependencies.channels.getChannel(address.channelId)
+  const networks = findAllowedNetworks(dependencies, surface)
   const query = toDealQuery(channel.id, options.currency, options, networks)
   const { value, asOfMs, status, validUntilMs } = isGone
-    ? toEmptyResult(details, NO_DEALS)
-    : await details.deals.getDeals({ ...visitor, query })
-  const viewContext = createViewContext(details, address)
+    ? toEmptyResult(dependencies, NO_DEALS)
+    : await dependencies.deals.getDeals({ ...visitor, query })
+  const viewContext = createViewContext(dependencies, address)
   const { oldestPriceMs, ...times } = findPriceTimes(value.deals, viewContext)
   const checkedAtMs = times.checkedAtMs ?? asOfMs
   // A deal disappears at the end of its sale, even if its price is not shown.
   const saleEndMs = findSaleEndMs(value.deals.map(({ offer }) => offer))
   const prefix = PAGED_SURFACES.get(surface)
   const pages =
-    prefix === undefined ? null : { path: `${details.publicUrl}/${prefix}/${channel.id}/deals`, defaults }
+    prefix === undefined
+      ? null
+      : { path: `${dependencies.publicUrl}/${prefix}/${channel.id}/deals`, defaults }
   return {
     address,
     computeDigest: createDigestFunction(
@@ -71,12 +73,12 @@ export async function getGrid(
       ],
       [value.deals],
     ),
-    get hiddenReason() {
+    explainHidden() {
       if (isGone) return CHANNEL_GONE_REASON
       const reason = explainHiddenGrid(address.options, defaults)
       return surface === 'mail' ? `${reason} ${MAIL_GRID_NOTE}` : reason
     },
-    missingReason: null,
+    explainMissing: () => null,
     gtins: [],
     productStates: [],
     isShown: value.deals.length > 0,
@@ -86,7 +88,7 @@ export async function getGrid(
     oldestPriceMs,
     saleEndMs,
     status,
-    validUntilMs: limitToPrices(details, validUntilMs, { oldestPriceMs, saleEndMs }),
+    validUntilMs: limitToPrices(dependencies, validUntilMs, { oldestPriceMs, saleEndMs }),
     // It is valid for at most a second (`DealSource`).
     isOutdated: () => false,
     isPartial: false,

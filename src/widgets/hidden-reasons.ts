@@ -19,7 +19,7 @@ import {
   listFilters,
 } from './offer-selection.ts'
 import type { BoxOptions, CommonOptions, GridOptions, OptionDefaults, PicksOptions } from './options.ts'
-import type { ProductState } from './widget.ts'
+import type { ProductState, Widget } from './widget.ts'
 
 export const CHANNEL_GONE_REASON = 'The catalog no longer lists this channel.'
 
@@ -59,7 +59,7 @@ function explainEmptyGrid(offers: string, options: GridOptions, defaults: Option
 }
 
 /** What decides which offers of a box or a round-up are shown. */
-type ExplainDetails = Readonly<{
+type ExplainOptions = Readonly<{
   options: BoxOptions | PicksOptions
   defaults: OptionDefaults
   shops: ShopBook
@@ -71,29 +71,41 @@ const OTHER_NETWORK_REASON =
 export const UNAVAILABLE_REASON =
   'The catalog did not respond in time, or has no product of the channel yet, and there is no stored copy.'
 
-/** Explain why nothing is shown of the products of an address. */
-export function explainHiddenProducts(
+/** Create the explanations of a box or a round-up. `isGone`: whether the channel was removed. */
+export function createExplanations(
   products: readonly FoundProduct[],
   states: readonly ProductState[],
-  details: ExplainDetails,
+  { isGone, ...options }: ExplainOptions & Readonly<{ isGone: boolean }>,
+): Pick<Widget<unknown>, 'explainHidden' | 'explainMissing'> {
+  return {
+    explainHidden: () => (isGone ? CHANNEL_GONE_REASON : explainHiddenProducts(products, states, options)),
+    explainMissing: () => explainMissingProducts(products, states, options),
+  }
+}
+
+/** Explain why nothing is shown of the products of an address. */
+function explainHiddenProducts(
+  products: readonly FoundProduct[],
+  states: readonly ProductState[],
+  options: ExplainOptions,
 ): string {
   return products
     .map((product, index) => {
-      const reason = explainProduct(product, states[index]?.state, details)
+      const reason = explainProduct(product, states[index]?.state, options)
       return products.length === 1 ? reason : `${product.gtin}: ${reason}`
     })
     .join(' ')
 }
 
 /** Explain which products of a shown widget are not shown; `null`: none. */
-export function explainMissingProducts(
+function explainMissingProducts(
   products: readonly FoundProduct[],
   states: readonly ProductState[],
-  details: ExplainDetails,
+  options: ExplainOptions,
 ): string | null {
   const reasons = products.flatMap((product, index) => {
     const state = states[index]?.state
-    return state === 'shown' ? [] : [`${product.gtin}: ${explainProduct(product, state, details)}`]
+    return state === 'shown' ? [] : [`${product.gtin}: ${explainProduct(product, state, options)}`]
   })
   if (reasons.length === 0) return null
   return `${reasons.length} of ${pluralize(products.length, 'product')} ${reasons.length === 1 ? 'is' : 'are'} not shown. ${reasons.join(' ')}`
@@ -102,17 +114,17 @@ export function explainMissingProducts(
 function explainProduct(
   { gtin, found, unfiltered }: FoundProduct,
   state: ProductState['state'] | undefined,
-  details: ExplainDetails,
+  options: ExplainOptions,
 ): string {
   if (state === 'other-network') return OTHER_NETWORK_REASON
-  return found === null ? UNAVAILABLE_REASON : explainHiddenBox(gtin, unfiltered, details)
+  return found === null ? UNAVAILABLE_REASON : explainHiddenBox(gtin, unfiltered, options)
 }
 
 /** Explain why a box is empty; `gtin` is padded, `product` is `null` if no shop sells it. */
 export function explainHiddenBox(
   gtin: string,
   product: Product | null,
-  { options, defaults, shops }: ExplainDetails,
+  { options, defaults, shops }: ExplainOptions,
 ): string {
   if (product === null) {
     const corrected = findCorrectedGtin(gtin)

@@ -83,7 +83,7 @@ function parseSizePx(read: ParameterReader, name: string): number | null {
 }
 
 /** `runInTurn`: run what takes long in the visitor's turn. */
-export type OembedDetails = Readonly<{
+export type OembedOptions = Readonly<{
   publicUrl: string
   visitor: Visitor
   runInTurn<T>(task: () => T): Promise<T>
@@ -97,9 +97,9 @@ export type OembedDetails = Readonly<{
 export async function createOembedResponse(
   widgets: Widgets,
   request: OembedRequest,
-  details: OembedDetails,
+  options: OembedOptions,
 ): Promise<Readonly<{ text: string; isCacheable: boolean }>> {
-  const { publicUrl } = details
+  const { publicUrl } = options
   const address = findEmbedAddress(request.url, publicUrl)
   if (address === undefined)
     throw new OembedError(
@@ -107,7 +107,7 @@ export async function createOembedResponse(
       `The parameter "url" is not the address of an embed of this server. Such addresses begin with ${publicUrl}/embeds/`,
     )
   try {
-    const frame = await readFrame(widgets, address, details)
+    const frame = await readFrame(widgets, address, options)
     return {
       text: formatResponse(toOembedFields(frame, request, publicUrl), request.format),
       isCacheable: frame.isCacheable,
@@ -157,7 +157,7 @@ type EmbedAddress = NonNullable<ReturnType<typeof findEmbedAddress>>
 async function readFrame(
   widgets: Widgets,
   embedAddress: EmbedAddress,
-  { visitor, runInTurn }: OembedDetails,
+  { visitor, runInTurn }: OembedOptions,
 ) {
   const { address, widget } = openWidget(widgets, embedAddress, visitor)
   const { frame, isCacheable } = await readShownFrame(widget, runInTurn)
@@ -184,7 +184,7 @@ function openWidget(widgets: Widgets, { kind, gtin, parts }: EmbedAddress, visit
 /** On a failure, return no frame: a consumer would cache an error response as long as a frame. */
 async function readShownFrame(
   pendingWidget: Promise<Widget<BoxView | PicksView | GridView>>,
-  runInTurn: OembedDetails['runInTurn'],
+  runInTurn: OembedOptions['runInTurn'],
 ) {
   try {
     const widget = await pendingWidget

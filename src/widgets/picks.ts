@@ -1,6 +1,6 @@
 import type { PicksAddress } from './address.ts'
 import { formatCount } from './format.ts'
-import { CHANNEL_GONE_REASON, explainHiddenProducts, explainMissingProducts } from './hidden-reasons.ts'
+import { createExplanations } from './hidden-reasons.ts'
 import { getLocalization } from './locales/index.ts'
 import {
   selectProducts,
@@ -16,7 +16,7 @@ import {
   combineProducts,
   openChannel,
   type Widget,
-  type WidgetDetails,
+  type WidgetsOptions,
   createDigestFunction,
   createViewContext,
   limitToPrices,
@@ -24,33 +24,30 @@ import {
 
 /** Read the data of a round-up. @throws UnknownChannelError, UnavailableError */
 export async function getPicks(
-  details: WidgetDetails,
+  dependencies: WidgetsOptions,
   defaults: OptionDefaults,
   address: PicksAddress,
 ): Promise<Widget<PicksView>> {
   const { gtins } = address
-  const options = expandShops(address.options, details.shops)
-  const { channel, isGone, isOutdated, findProduct } = await openChannel(details, address)
+  const options = expandShops(address.options, dependencies.shops)
+  const { channel, isGone, isOutdated, findProduct } = await openChannel(dependencies, address)
   const products = await Promise.all(gtins.map(findProduct))
-  const viewContext = createViewContext(details, address)
+  const viewContext = createViewContext(dependencies, address)
   const shown = limitPicksRows(selectProducts(products, options, viewContext), viewContext)
   const combined = combineProducts({ products, shown, isGone, options }, viewContext)
   const labelled = shown.map((one) => ({
     ...one,
     label: options.labels[gtins.indexOf(one.product.gtin)] || null,
   }))
-  const explainDetails = { options, defaults, shops: details.shops }
   return {
     address,
     computeDigest: createDigestFunction(combined.digestState, combined.digestData),
-    get hiddenReason() {
-      return isGone
-        ? CHANNEL_GONE_REASON
-        : explainHiddenProducts(products, combined.productStates, explainDetails)
-    },
-    get missingReason() {
-      return explainMissingProducts(products, combined.productStates, explainDetails)
-    },
+    ...createExplanations(products, combined.productStates, {
+      options,
+      defaults,
+      shops: dependencies.shops,
+      isGone,
+    }),
     gtins,
     productStates: combined.productStates,
     isShown: shown.length > 0,
@@ -60,7 +57,7 @@ export async function getPicks(
     oldestPriceMs: combined.oldestPriceMs,
     saleEndMs: combined.saleEndMs,
     status: combined.status,
-    validUntilMs: limitToPrices(details, combined.validUntilMs, combined),
+    validUntilMs: limitToPrices(dependencies, combined.validUntilMs, combined),
     isOutdated,
     isPartial: combined.isPartial,
   }

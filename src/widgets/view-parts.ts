@@ -99,7 +99,7 @@ function toWords(text: string): string {
 }
 
 /** `isPriced`: whether the price is shown (`offers/price-age.ts`). `evidence`: whose former price it is; default: the shop's. */
-type OfferDetails = Readonly<{
+type OfferOptions = Readonly<{
   gtin: string
   isPriced: boolean
   evidence?: Evidence
@@ -110,7 +110,7 @@ type OfferDetails = Readonly<{
 /** Build the view of an offer in all widgets. */
 export function toOfferView(
   offer: Offer,
-  { gtin, isPriced, evidence = 'shop', localization, viewContext }: OfferDetails,
+  { gtin, isPriced, evidence = 'shop', localization, viewContext }: OfferOptions,
 ) {
   const { messages, texts } = localization
   const shop = viewContext.shops.find(offer.merchant)
@@ -219,7 +219,7 @@ function toAvailabilityView(
 }
 
 /** `checkedAtMs`: of the oldest price. `order`: texts about the order of the offers. */
-type NoticeDetails = Readonly<{
+type NoticeOptions = Readonly<{
   checkedAtMs: number
   order: readonly string[]
   offers: readonly Pick<ReturnType<typeof toOfferView>, 'price'>[]
@@ -227,7 +227,7 @@ type NoticeDetails = Readonly<{
 
 /** Build the notices at `nowMs`. */
 export function toNoticesView(
-  { checkedAtMs, order, offers }: NoticeDetails,
+  { checkedAtMs, order, offers }: NoticeOptions,
   { texts, messages, locale }: Localization,
   { nowMs, timeZone }: Pick<ViewContext, 'nowMs' | 'timeZone'>,
 ) {
@@ -263,12 +263,12 @@ function toDisclosureText(disclosure: Disclosure, texts: LocaleTexts): string | 
   return disclosure.kind === 'text' ? disclosure.text : texts.disclosure
 }
 
-type OfferRowDetails = Readonly<{ localization: Localization; viewContext: ViewContext }>
+type OfferRowOptions = Readonly<{ localization: Localization; viewContext: ViewContext }>
 
 /** Build the views of the listed offers of a product in their order. `isBest` marks the lowest price of several in stock. */
 export function toOfferRows(
   { product: { gtin }, asOfMs, offers, isLowestOfSeveral }: ShownProduct,
-  { localization, viewContext }: OfferRowDetails,
+  { localization, viewContext }: OfferRowOptions,
 ) {
   const isPriced = createPriceCheck(asOfMs, viewContext)
   return offers.map((offer, index) => ({
@@ -287,18 +287,18 @@ export function toOmittedView(count: number, { messages, locale }: Localization)
 /** Build the view of a product in a row or card: its first offer, and its shops in a fold; `undefined` without offers. */
 export function toProductRow(
   shown: ShownProduct,
-  { widthPx, ...details }: OfferRowDetails & Readonly<{ widthPx: number }>,
+  { widthPx, ...options }: OfferRowOptions & Readonly<{ widthPx: number }>,
 ) {
-  const rows = toOfferRows(shown, details)
+  const rows = toOfferRows(shown, options)
   const [offer] = rows
   if (offer === undefined) return undefined
   const { product, offerCount } = shown
-  const { messages, locale } = details.localization
+  const { messages, locale } = options.localization
   const count = { count: offerCount, shown: formatCount(offerCount, locale) }
   return {
     title: product.title,
     brand: findShownBrand(product),
-    picture: toPictureView(findMainImage(product.images, details.viewContext), widthPx, details.viewContext),
+    picture: toPictureView(findMainImage(product.images, options.viewContext), widthPx, options.viewContext),
     offer,
     /** The first offers, folded below "25 shops"; `null` for a single one. */
     shops:
@@ -308,7 +308,7 @@ export function toProductRow(
             label: messages.formatShopCount(count),
             // The first one is shown above the fold.
             offers: rows.length < 2 ? [] : rows,
-            omitted: toOmittedView(offerCount - rows.length, details.localization),
+            omitted: toOmittedView(offerCount - rows.length, options.localization),
           },
   }
 }

@@ -36,9 +36,9 @@ export type Widget<View> = Readonly<{
   /** Return a key that is equal only for equal views of one address. `scope`: everything else that the response depends on. */
   computeDigest(scope: string): string
   /** Explain to the author of the page why the widget is hidden. */
-  hiddenReason: string
+  explainHidden(): string
   /** Explain which products of a shown widget are not shown; `null`: none. */
-  missingReason: string | null
+  explainMissing(): string | null
   /** GTINs of all products that were looked up, for cache tags; empty for a grid. */
   gtins: readonly string[]
   /**
@@ -66,7 +66,7 @@ export type Widget<View> = Readonly<{
 }>
 
 /** Dependencies of the widgets. */
-export type WidgetDetails = Readonly<{
+export type WidgetsOptions = Readonly<{
   channels: ChannelSource
   copyChanges: CopyChanges
   products: ProductSource
@@ -83,7 +83,7 @@ export type WidgetDetails = Readonly<{
 }>
 
 export function createViewContext(
-  { publicUrl, stylePath, config, shops, subRules, clock, pictures }: WidgetDetails,
+  { publicUrl, stylePath, config, shops, subRules, clock, pictures }: WidgetsOptions,
   { surface, channelId }: Pick<WidgetAddress, 'surface' | 'channelId'>,
 ): ViewContext {
   return {
@@ -103,7 +103,7 @@ export function createViewContext(
 
 /** Return the networks whose offers a surface may show, case-folded; `null`: all. */
 export function findAllowedNetworks(
-  { config }: Pick<WidgetDetails, 'config'>,
+  { config }: Pick<WidgetsOptions, 'config'>,
   surface: WidgetAddress['surface'],
 ): readonly string[] | null {
   return surface === 'mail' ? (config.mailNetworks ?? []) : null
@@ -111,7 +111,7 @@ export function findAllowedNetworks(
 
 /** A widget changes when its oldest price becomes too old to be shown, and when a sale ends. */
 export function limitToPrices(
-  { config }: WidgetDetails,
+  { config }: WidgetsOptions,
   untilMs: number,
   { oldestPriceMs, saleEndMs }: Pick<Widget<unknown>, 'oldestPriceMs' | 'saleEndMs'>,
 ): number {
@@ -147,7 +147,7 @@ function computeDigest(text: string): string {
 }
 
 /** Hidden, because the channel was removed and its copy is too old. */
-export function toEmptyResult<T>({ clock }: WidgetDetails, value: T): Cached<T> {
+export function toEmptyResult<T>({ clock }: WidgetsOptions, value: T): Cached<T> {
   return { value, asOfMs: clock.nowMs(), status: 'hit', validUntilMs: 0 }
 }
 
@@ -167,16 +167,16 @@ export type OpenChannel = Readonly<{
 
 /** @throws UnknownChannelError, UnavailableError */
 export async function openChannel(
-  details: WidgetDetails,
+  dependencies: WidgetsOptions,
   { channelId, surface }: Pick<WidgetAddress, 'channelId' | 'surface'>,
 ): Promise<OpenChannel> {
-  const { channels, copyChanges, products, clock, config } = details
-  const networks = findAllowedNetworks(details, surface)
+  const { channels, copyChanges, products, clock, config } = dependencies
+  const networks = findAllowedNetworks(dependencies, surface)
   const deadlineMs = clock.nowMs() + config.freshness.visitorTimeoutMs
   const { channel, isGone } = await channels.getChannel(channelId)
   const isOutdated = copyChanges.watch(channel.id)
   const findProduct = async (gtin: string): Promise<FoundProduct> => {
-    if (isGone) return { gtin, unfiltered: null, found: toEmptyResult(details, null), failure: null }
+    if (isGone) return { gtin, unfiltered: null, found: toEmptyResult(dependencies, null), failure: null }
     try {
       const found = await products.getProduct(channel.id, gtin, deadlineMs)
       const allowed = networks === null ? found : keepNetworks(found, networks)

@@ -18,7 +18,7 @@ import { computeOfferId } from './view-parts.ts'
 import type { BoxView } from './box.ts'
 import type { GridView } from './grid.ts'
 import type { PicksView } from './picks.ts'
-import type { Widget, WidgetDetails } from './widget.ts'
+import type { Widget, WidgetsOptions } from './widget.ts'
 
 /** Reads the data of the widgets. */
 export type Widgets = AddressParsers &
@@ -34,21 +34,21 @@ export type Widgets = AddressParsers &
     defaults: OptionDefaults
   }>
 
-export function createWidgets(details: WidgetDetails): Widgets {
-  const { locale, currency } = details.config
+export function createWidgets(dependencies: WidgetsOptions): Widgets {
+  const { locale, currency } = dependencies.config
   const defaults = { locale: parseLocale(locale) ?? locale, currency }
   return {
     ...createAddressParsers(defaults),
     defaults,
-    getBox: (address) => getBox(details, defaults, address),
-    getPicks: (address) => getPicks(details, defaults, address),
-    getGrid: (address, visitor) => getGrid(details, defaults, { address, visitor }),
-    findOffer: (key) => findOffer(details, key),
+    getBox: (address) => getBox(dependencies, defaults, address),
+    getPicks: (address) => getPicks(dependencies, defaults, address),
+    getGrid: (address, visitor) => getGrid(dependencies, defaults, { address, visitor }),
+    findOffer: (key) => findOffer(dependencies, key),
   }
 }
 
 async function findOffer(
-  { channels, products, clock, config }: WidgetDetails,
+  { channels, products, clock, config }: WidgetsOptions,
   { channelId, gtin, offerId }: Readonly<{ channelId: string; gtin: string; offerId: string }>,
 ): Promise<Offer | undefined> {
   const deadlineMs = clock.nowMs() + config.freshness.visitorTimeoutMs

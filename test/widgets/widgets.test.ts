@@ -236,7 +236,7 @@ describe('reason of a hidden widget', () => {
     for (const input of [{ gtin: NOT_SOLD }, { gtin: MISTYPED }, { query: 'merchant=nobody' }]) {
       const widget = await getBox(harness, input)
       expect(widget.getView()).toBeUndefined()
-      reasons.push(widget.hiddenReason)
+      reasons.push(widget.explainHidden())
     }
     expect(reasons).toEqual([
       'No shop of this channel sells the product with this GTIN. Check the GTIN and the channel.',
@@ -259,7 +259,7 @@ describe('reason of a hidden widget', () => {
       await getGrid(harness),
       await getBox(harness, { surface: 'embed' }),
     ]) {
-      expect([widget.getView(), widget.hiddenReason, widget.oldestPriceMs]).toEqual([
+      expect([widget.getView(), widget.explainHidden(), widget.oldestPriceMs]).toEqual([
         undefined,
         'The catalog no longer lists this channel.',
         null,
@@ -271,7 +271,7 @@ describe('reason of a hidden widget', () => {
   test('grid without a deal - the reason names the option', async () => {
     const widget = await getGrid(await startStockedHarness(), { query: 'q=nothing' })
     expect(widget.getView()).toBeUndefined()
-    expect(widget.hiddenReason).toBe(
+    expect(widget.explainHidden()).toBe(
       'No offer that is on sale and in stock matches the option q=nothing. Remove or change a filter.',
     )
   })
