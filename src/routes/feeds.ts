@@ -1,7 +1,10 @@
-import type { Router } from 'express'
+import { Router } from 'express'
 import type { Context } from '../context.ts'
-import { dataHeaders } from '../http/security-headers.ts'
-import { toDealsFeedView } from '../widgets/deals-feed.ts'
+import { MAX_ATOM_ENTRIES, toAtomView } from '../events/atom.ts'
+import type { AdminAuth } from '../http/admin-auth.ts'
+import { createEtag, sendResponse } from '../http/response.ts'
+import { dataHeaders, createOwnPageHeaders } from '../http/security-headers.ts'
+import { toDealsFeedView } from '../widgets/grid.ts'
 import { createWidgetRouter, toWeakEtag } from './widget-routes.ts'
 
 /** Create the route `/feeds/{channel}/deals.atom`: an entry for each deal of a grid. Without deals, the feed is empty. */
@@ -33,4 +36,23 @@ export function createFeedsRouter(context: Context): Router {
       return renderer.renderDealsFeed(toDealsFeedView(undefined, details))
     },
   })
+}
+
+/** Create `/events.atom`: the newest events, for the admin. */
+export function createEventsRouter(context: Context, adminAuth: AdminAuth): Router {
+  const router = Router()
+  const pageHeaders = createOwnPageHeaders(context.pageSources)
+  router.get('/events.atom', adminAuth.requireAdmin, pageHeaders, async (request, response) => {
+    const events = await context.store.listEvents(MAX_ATOM_ENTRIES)
+    const xml = context.renderer.renderAtom(toAtomView(context.publicUrl, events))
+    sendResponse(request, response, {
+      headers: {
+        'Content-Type': 'application/atom+xml; charset=utf-8',
+        'Cache-Control': 'private, no-cache',
+      },
+      etag: createEtag(xml),
+      body: xml,
+    })
+  })
+  return router
 }

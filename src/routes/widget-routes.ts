@@ -1,11 +1,12 @@
 import { type Request, type Response, Router } from 'express'
 import { LRUCache } from 'lru-cache'
 import type { Context } from '../context.ts'
-import { ClosedAddressError, UnavailableError, UnknownAddressError } from '../errors.ts'
 import { isCountedRequest } from '../coverage/counted-requests.ts'
+import { ClosedAddressError, UnavailableError, UnknownAddressError } from '../errors.ts'
 import type { CacheStatus } from '../freshness/age.ts'
 import { type CacheLifetime, toCacheControl, toCacheStatus, toCacheTags } from '../http/cache-headers.ts'
 import { toVisitor } from '../http/client-address.ts'
+import { type BodySource, openBody } from '../http/render-queue.ts'
 import {
   type BodyForm,
   type CachedResponse,
@@ -15,10 +16,9 @@ import {
   sendPreparedResponse,
   toHeaderBlock,
 } from '../http/response-cache.ts'
-import { type BodySource, openBody } from '../http/render-queue.ts'
 import { chooseEncoding, listHeaders, toHeaderText, toUtf8ByteString } from '../http/response.ts'
-import type { Visitor } from '../lib/fair-queue.ts'
 import { createSingleFlight } from '../lib/concurrency.ts'
+import type { Visitor } from '../lib/fair-queue.ts'
 import { toSubTemplate } from '../lib/sub-template.ts'
 import { type WidgetAddress, hasEncodedOptionName } from '../widgets/address.ts'
 import type { WidgetKind } from '../widgets/option-list.ts'
@@ -26,10 +26,14 @@ import type { Surface } from '../widgets/options.ts'
 import { getQueryString } from '../widgets/parameters.ts'
 import type { AnyView } from '../widgets/view-models.ts'
 import type { Widget } from '../widgets/widget.ts'
-import { normalizeError, toFailureResponse } from './failures.ts'
+import {
+  normalizeError,
+  toFailureResponse,
+  type FailureOptions,
+  createWidgetErrorHandler,
+} from './failures.ts'
 import { logResponse } from './request-log.ts'
 import { getParameter } from './requests.ts'
-import { type FailureOptions, createWidgetErrorHandler } from './widget-failures.ts'
 
 export type AnyWidget = Widget<AnyView>
 

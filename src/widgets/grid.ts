@@ -1,14 +1,18 @@
+import { hash } from 'node:crypto'
+import type { Channel } from '../catalog/contract.ts'
 import { isFuture } from '../clock.ts'
 import type { DealPage } from '../freshness/deals.ts'
 import type { Visitor } from '../lib/fair-queue.ts'
 import { createSubSlot } from '../lib/sub-template.ts'
 import type { DealSort } from '../offers/deals.ts'
 import { findPriceTimes, findSaleEndMs, isPriceShown } from '../offers/price-age.ts'
+import { foldCase } from '../offers/text.ts'
 import type { DealEntry, DealQuery } from '../storage/store.ts'
-import type { GridAddress } from './address.ts'
+import type { GridAddress, WidgetAddress } from './address.ts'
 import { CHANNEL_GONE_REASON, MAIL_GRID_NOTE, explainHiddenGrid } from './hidden-reasons.ts'
 import { type Localization, type LocaleTexts, getLocalization } from './locales/index.ts'
 import { expandShops } from './offer-selection.ts'
+import { OPTION_ROWS } from './option-list.ts'
 import { type OptionDefaults, type Surface, type GridOptions, toQuery, withQuery } from './options.ts'
 import { toPictureView } from './picture.ts'
 import {
@@ -18,6 +22,7 @@ import {
   toNoticesView,
   toOfferView,
   toWrapperView,
+  getDefaultHeading,
 } from './view-parts.ts'
 import {
   type Widget,
@@ -204,6 +209,58 @@ function toPaging(
     return { href: `${href}${createSubSlot(query === '' ? '?sub=' : '&sub=')}`, text }
   }
   const previous = options.page > 1 ? toLink(options.page - 1, texts.previousPage) : null
-  const next = data.hasNext && options.page < 1_000 ? toLink(options.page + 1, texts.nextPage) : null
+  const next =
+    data.hasNext && options.page < OPTION_ROWS.deals.page.control.max
+      ? toLink(options.page + 1, texts.nextPage)
+      : null
   return previous === null && next === null ? null : { previous, next, label: texts.pages }
+}
+
+export type DealsFeedView = ReturnType<typeof toDealsFeedView>
+
+/** `asOfMs`: time of the data, Unix milliseconds. */
+type FeedOptions = Readonly<{
+  address: Pick<WidgetAddress, 'path'> & Readonly<{ options: Pick<GridOptions, 'locale' | 'heading'> }>
+  channel: Pick<Channel, 'id' | 'name' | 'url'>
+  asOfMs: number
+  publicUrl: string
+}>
+
+/** Build the view of a feed of deals. `grid`: `undefined` without deals. */
+export function toDealsFeedView(
+  grid: GridView | undefined,
+  { address, channel, asOfMs, publicUrl }: FeedOptions,
+) {
+  const localization = getLocalization(address.options.locale)
+  const heading = address.options.heading ?? getDefaultHeading('deals', localization)
+  const entries = (grid?.deals ?? []).map((deal) => toEntry(deal, channel.id))
+  const times = entries.map(({ updated }) => updated).sort()
+  return {
+    lang: localization.lang,
+    url: `${publicUrl}/feeds/${address.path.replace('/deals', '/deals.atom')}`,
+    siteUrl: channel.url,
+    siteName: channel.name,
+    title: `${heading} – ${channel.name}`,
+    updated: times.at(-1) ?? new Date(asOfMs).toISOString(),
+    disclosure: grid?.header.disclosure ?? null,
+    checkedAt: grid?.notices.checkedAt ?? null,
+    entries,
+  }
+}
+
+function toEntry(deal: DealView, channelId: string) {
+  return {
+    /** The same for all networks and spellings of a shop. */
+    id: `urn:uuid:${toUuid(`${channelId} ${deal.gtin} ${foldCase(deal.countedMerchant)}`)}`,
+    /** Without the price, which readers of feeds keep. */
+    title: `${deal.title} – ${deal.merchant}`,
+    updated: deal.firstSeen,
+    deal,
+  }
+}
+
+/** Derive a UUID of version 8 (RFC 9562) from a text. */
+function toUuid(text: string): string {
+  const hex = hash('sha256', text)
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`
 }

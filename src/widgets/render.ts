@@ -3,12 +3,11 @@ import { join } from 'node:path'
 import { Eta } from 'eta'
 import type { AtomView } from '../events/atom.ts'
 import { VIEWS_FOLDER } from '../lib/paths.ts'
-import type { DealsFeedView } from './deals-feed.ts'
-import type { MailView } from './mail.ts'
 import type { BoxView } from './box.ts'
-import type { DemoShopView, EmbedView, ErrorPageView, SentenceView } from './view-models.ts'
-import type { GridView } from './grid.ts'
+import type { DealsFeedView, GridView } from './grid.ts'
+import type { MailView } from './mail.ts'
 import type { PicksView } from './picks.ts'
+import type { DemoShopView, EmbedView, ErrorPageView, SentenceView } from './view-models.ts'
 
 /** Renders views to strings. All methods are pure and synchronous; the templates are compiled at the start. */
 export type Renderer = ReturnType<typeof createRenderer>

@@ -1,6 +1,6 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import ajvFormats from 'ajv-formats'
-import { createOpenApiDocument } from '../../src/routes/openapi-document.ts'
+import { createOpenApiDocument } from '../../src/routes/openapi.ts'
 import type { TestResponse } from './app-client.ts'
 
 /** The document of the test server. */

@@ -11,7 +11,7 @@ import {
   renderExample,
   toLayoutId,
 } from '../../../src/studio/gallery/examples.ts'
-import { toDealsFeedView } from '../../../src/widgets/deals-feed.ts'
+import { toDealsFeedView } from '../../../src/widgets/grid.ts'
 import type {
   DealsJson,
   OfferJson,
