@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { databaseAddressParser } from '../dist/config/database-address.js'
-import { openSqlStore } from '../dist/storage/sql-store.js'
+import { openStoredCopy } from '../dist/storage/stored-copy.js'
 import { CATALOG, CHANNELS, fillCopy, NOW_MS } from './lib/large-copy.mjs'
 import { computeMedian } from './lib/statistics.mjs'
 
@@ -202,7 +202,7 @@ async function record({ results, rounds, deals, url }) {
   const database = databaseAddressParser.parse(url ?? `sqlite:${join(folder, 'copy.db')}`)
   const path = database.kind === 'sqlite' ? database.path : null
   const server = path === null ? await listenToPostgres(url) : listenToSqlite()
-  const store = await openSqlStore({
+  const store = await openStoredCopy({
     database,
     catalog: CATALOG,
     clock: { nowMs: () => NOW_MS, wait: () => Promise.resolve(), startTimer: () => () => {} },

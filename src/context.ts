@@ -31,7 +31,7 @@ import { createPictureFetcher, type PictureNetwork, publicNetwork } from './pict
 import { type PictureFiles, findPictureFolder, openPictureFiles } from './pictures/picture-files.ts'
 import { type Pictures, type PicturesOptions, createPictures } from './pictures/pictures.ts'
 import type { OpenLongReads } from './storage/long-reads.ts'
-import { openSqlStore } from './storage/sql-store.ts'
+import { openStoredCopy } from './storage/stored-copy.ts'
 import {
   type StoreFailure,
   type StoreHealth,
@@ -350,7 +350,7 @@ function openStore(
 ): Promise<CopyStore> {
   const { config, catalog, clock, logger, openLongReads } = options
   const { database, freshness } = config
-  return openSqlStore({
+  return openStoredCopy({
     database,
     catalog: catalog.copyName,
     service: {

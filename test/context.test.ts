@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { toDay } from '../src/offers/price-history.ts'
 import { PACKAGE_FOLDER } from '../src/lib/paths.ts'
-import { openSqlStore } from '../src/storage/sql-store.ts'
+import { openStoredCopy } from '../src/storage/stored-copy.ts'
 import { BOX, GTIN, makeProductOnSale, fetchPath } from './app/app-client.ts'
 import { CHANNEL_ID } from './helpers/fake-catalog.ts'
 import { NOON_MS, createHarness } from './helpers/harness.ts'
@@ -18,7 +18,7 @@ test('stop right after the first request of a box - its look-up is stored', asyn
   expect((await fetchPath(harness, BOX)).text).toContain('Seen last')
   const catalog = harness.catalog.url
   await harness.dispose()
-  const store = await openSqlStore({ database: { kind: 'sqlite', path }, catalog })
+  const store = await openStoredCopy({ database: { kind: 'sqlite', path }, catalog })
   onTestFinished(() => store.close())
   expect((await store.findProduct(CHANNEL_ID, GTIN))?.product?.title).toBe('Seen last')
 })
@@ -55,7 +55,7 @@ test('stop right after a response was counted - the count is stored', async () =
   await harness.context.waitForWrites()
   harness.context.coverage.countWidget({ channelId: CHANNEL_ID, gtin: GTIN, sub: 'a', state: 'shown' })
   await harness.dispose()
-  const store = await openSqlStore({ database: { kind: 'sqlite', path }, catalog: harness.catalog.url })
+  const store = await openStoredCopy({ database: { kind: 'sqlite', path }, catalog: harness.catalog.url })
   onTestFinished(() => store.close())
   const today = toDay(NOON_MS)
   expect(

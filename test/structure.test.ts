@@ -97,13 +97,13 @@ test('imports, including type imports - lead to the same layer or a lower one', 
 
 /** Files outside `database/` that may ask for the engine, with the reason. */
 const ENGINE_BRANCHES: Readonly<Record<string, string>> = {
-  'storage/sql-search.ts': 'full-text search: FTS5, tsvector',
-  'storage/sqlite-search-index.ts': 'full-text search: FTS5',
-  'storage/sqlite-deal-indexes.ts': 'indexes that SQLite builds after the first walk',
-  'storage/sql-deal-filters.ts': 'plans of grids: SQLite finds ended sales in their own index',
-  'storage/sql-deals.ts': 'plans of grids: PostgreSQL expects too many matches of a rare filter',
-  'storage/sql-event-detection.ts': 'SQLite skips the rows of a product in the index',
-  'storage/sql-quota.ts': 'lock of the quota: SQLite has only one writer',
+  'storage/search.ts': 'full-text search: FTS5, tsvector',
+  'storage/search-index.ts': 'full-text search: FTS5',
+  'storage/walks.ts': 'indexes of deals that SQLite builds after the first walk',
+  'storage/deal-filters.ts': 'plans of grids: SQLite finds ended sales in their own index',
+  'storage/deals.ts': 'plans of grids: PostgreSQL expects too many matches of a rare filter',
+  'storage/event-detection.ts': 'SQLite skips the rows of a product in the index',
+  'storage/quota.ts': 'lock of the quota: SQLite has only one writer',
   'storage/long-reads.ts': 'time limit of a grid: SQLite checks it within the statement',
 }
 

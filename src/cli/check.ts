@@ -5,7 +5,7 @@ import type { CatalogConnection } from '../context.ts'
 import { StoreError } from '../errors.ts'
 import { pluralize } from '../lib/plural.ts'
 import type { ExplainedSubRules } from '../offers/sub-ids.ts'
-import { openSqlStore } from '../storage/sql-store.ts'
+import { openStoredCopy } from '../storage/stored-copy.ts'
 import { describeStoreFailure } from '../database/failures.ts'
 import { checkMailNetworks, checkSubIds, openSubRules } from './checks/affiliate-networks.ts'
 import { checkClocks, checkEmbeddedCatalog, checkQuota } from './checks/catalog.ts'
@@ -60,7 +60,7 @@ async function checkCatalog(
 ): Promise<void> {
   const { config, clock } = command
   const store = await report.attempt('stored copy', () =>
-    openSqlStore({
+    openStoredCopy({
       database: config.database,
       catalog: catalog.copyName,
       access: 'check',

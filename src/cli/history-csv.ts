@@ -7,7 +7,7 @@ import { normalizeGtin } from '../offers/gtin.ts'
 import { isPrice } from '../offers/money.ts'
 import { toDay, toObservedPrice, toPriceText, toSeriesKey } from '../offers/price-history.ts'
 import { foldCase } from '../offers/text.ts'
-import type { HistoryRun } from '../storage/sql-history-transfer.ts'
+import type { HistoryRun } from '../storage/history-transfer.ts'
 import { FORMULA_START, formatIsoDay, toCsvCell } from './csv.ts'
 
 /** The columns of an export. `source` may be missing in an import, where it has no meaning. */

@@ -5,8 +5,8 @@ import { setImmediate } from 'node:timers/promises'
 import { ImportError, StoreError, UsageError, VitrineError } from '../errors.ts'
 import { pluralize } from '../lib/plural.ts'
 import { toDay } from '../offers/price-history.ts'
-import type { HistoryRun, ImportedRuns } from '../storage/sql-history-transfer.ts'
-import { type SqlStore, openSqlStore } from '../storage/sql-store.ts'
+import type { HistoryRun, ImportedRuns } from '../storage/history-transfer.ts'
+import { type StoredCopy, openStoredCopy } from '../storage/stored-copy.ts'
 import { type CommandContext, print } from '../command.ts'
 import { HISTORY_HEADER, type HistoryRow, formatHistoryRow, readHistoryFile } from './history-csv.ts'
 import { openCatalog } from './open-catalog.ts'
@@ -46,7 +46,7 @@ export async function runHistoryExport(context: CommandContext, options: ExportO
 }
 
 async function listExportedChannels(
-  store: SqlStore,
+  store: StoredCopy,
   channelId: string | undefined,
 ): Promise<readonly string[]> {
   const channelIds = await store.listCopiedChannels()
@@ -63,7 +63,7 @@ type ExportOrder = Readonly<{ channelIds: readonly string[]; write: Write; hasPr
 
 async function writeExport(
   { io }: CommandContext,
-  store: SqlStore,
+  store: StoredCopy,
   { channelIds, write, hasProgress }: ExportOrder,
 ): Promise<ExportCounts> {
   const counts = { rows: 0, products: 0, channels: 0 }
@@ -83,7 +83,7 @@ async function writeExport(
 }
 
 /** @yields all runs of a channel, some products at a time */
-async function* readRuns(store: SqlStore, channelId: string): AsyncGenerator<readonly HistoryRun[]> {
+async function* readRuns(store: StoredCopy, channelId: string): AsyncGenerator<readonly HistoryRun[]> {
   let afterGtin: string | null = ''
   while (afterGtin !== null) {
     const { runs, untilGtin } = await store.readHistoryPage(channelId, afterGtin)
@@ -220,13 +220,13 @@ function assertKept({ config }: CommandContext): void {
 }
 
 /** Open the stored copy of the catalog. @throws UsageError when no history is kept; StoreError. */
-async function withStore(context: CommandContext, work: (store: SqlStore) => Promise<void>): Promise<void> {
+async function withStore(context: CommandContext, work: (store: StoredCopy) => Promise<void>): Promise<void> {
   assertKept(context)
   const { clock, config } = context
   const { catalog, close } = await openCatalog(context)
   try {
     const { database, history } = config
-    const store = await openSqlStore({ database, catalog: catalog.copyName, clock, history })
+    const store = await openStoredCopy({ database, catalog: catalog.copyName, clock, history })
     try {
       await work(store)
     } finally {

@@ -1,9 +1,14 @@
 import { existsSync } from 'node:fs'
 import { basename } from 'node:path'
 import type { Kysely } from 'kysely'
-import { MOVED_CATALOG_TABLES, MOVED_USAGE_TABLES } from '../catalog-service/store/moved-tables.ts'
 import { openCatalogStore, toUsageDatabasePath } from '../catalog-service/store/open-store.ts'
-import { CATALOG_MIGRATIONS, USAGE_MIGRATIONS } from '../catalog-service/store/tables.ts'
+import {
+  MOVED_CATALOG_TABLES,
+  MOVED_USAGE_TABLES,
+  CATALOG_MIGRATIONS,
+  USAGE_MIGRATIONS,
+} from '../catalog-service/store/tables.ts'
+import { type CommandContext, print } from '../command.ts'
 import {
   type DatabaseAddress,
   type PostgresAddress,
@@ -11,8 +16,10 @@ import {
   describeDatabase,
 } from '../config/database-address.ts'
 import { SETTINGS } from '../config/settings.ts'
-import { type MoveSource, openMoveSource } from '../database/move-source.ts'
+import { findPostgresFailure } from '../database/failures.ts'
 import {
+  type MoveSource,
+  openMoveSource,
   type Move,
   type MovedRows,
   type MovedTable,
@@ -21,15 +28,12 @@ import {
   moveTables,
   verifyTables,
 } from '../database/move-tables.ts'
-import { findPostgresFailure } from '../database/failures.ts'
 import { retry } from '../database/retries.ts'
 import { MoveError, StoreError, UsageError, VitrineError } from '../errors.ts'
 import { pluralize } from '../lib/plural.ts'
 import { openCopyDatabase } from '../storage/copy-database.ts'
-import { COPY_MIGRATIONS } from '../storage/tables.ts'
-import { MOVED_COPY_TABLES } from '../storage/moved-tables.ts'
+import { COPY_MIGRATIONS, MOVED_COPY_TABLES } from '../storage/tables.ts'
 import { isVitrineRunningAt } from './checks/network.ts'
-import { type CommandContext, print } from '../command.ts'
 import { toLocalUrl } from './open-catalog.ts'
 
 export type MoveOptions = Readonly<{ from?: string; catalogFrom?: string }>

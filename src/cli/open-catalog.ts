@@ -5,7 +5,7 @@ import { type DatabaseAddress, describeDatabase } from '../config/database-addre
 import { createFixedKeySource, openKeySource } from '../config/key-source.ts'
 import { Secret } from '../config/secrets.ts'
 import type { CatalogConnection, Context, ContextOptions, Demo } from '../context.ts'
-import { findEmbeddedCatalog, toEmbeddedCopyName } from '../storage/embedded-catalogs.ts'
+import { findEmbeddedCatalog, toEmbeddedCopyName } from '../storage/channels.ts'
 import { describeStoreFailure } from '../database/failures.ts'
 import type { CommandContext } from '../command.ts'
 

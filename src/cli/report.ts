@@ -13,7 +13,7 @@ import {
 import { UsageError } from '../errors.ts'
 import { pluralize } from '../lib/plural.ts'
 import type { PlacementClicks } from '../storage/counts.ts'
-import { KEPT_COUNT_DAYS } from '../storage/sql-coverage.ts'
+import { KEPT_COUNT_DAYS } from '../storage/count-writer.ts'
 import {
   describeEmptyPlacements,
   describePlacements,

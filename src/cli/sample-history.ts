@@ -14,13 +14,13 @@ export async function addSampleHistory(
   const { config, clock, logger } = command
   if (config.history.keptDays === 0 || (await context.demo?.readCatalogContent()) !== 'sample') return
   try {
-    const [{ openSqlStore }, { createSampleHistory }, { getSampleData }] = await Promise.all([
-      import('../storage/sql-store.ts'),
+    const [{ openStoredCopy }, { createSampleHistory }, { getSampleData }] = await Promise.all([
+      import('../storage/stored-copy.ts'),
       import('../catalog-service/sample/sample-history.ts'),
       import('../catalog-service/sample/sample-data.ts'),
     ])
     const { database, history } = config
-    const store = await openSqlStore({ database, catalog: context.catalog.copyName, clock, history })
+    const store = await openStoredCopy({ database, catalog: context.catalog.copyName, clock, history })
     try {
       for (const channel of getSampleData().channels) {
         const days = await store.countObservedDays(channel.id)

@@ -1,7 +1,9 @@
+import { randomUUID } from 'node:crypto'
+import { readFileSync, readlinkSync } from 'node:fs'
+import { hostname } from 'node:os'
 import { type QueryExecutorProvider, type RawBuilder, type SqlBool, sql } from 'kysely'
 import type { Clock } from '../clock.ts'
-import { createRowLock } from './dialect.ts'
-import { toLeaseTime } from './lease-time.ts'
+import { createRowLock, isPostgres } from './dialect.ts'
 
 /** `forMs`: how long the lease lasts unless it is extended. */
 export type Lease = Readonly<{ owner: string; forMs: number }>
@@ -96,4 +98,55 @@ export async function lockFence(
     database,
   )
   return rows[0]?.fence === fence
+}
+
+/**
+ * Return the current time for leases, Unix milliseconds: in PostgreSQL the server's, which is the same for all machines. With
+ * its own wrong clock, a machine could take over or extend leases. A SQLite file belongs to one machine.
+ */
+export function toLeaseTime(database: QueryExecutorProvider, clock: Clock): RawBuilder<number> {
+  return isPostgres(database) ? SERVER_TIME : sql<number>`${clock.nowMs()}`
+}
+
+/** Not `now()`, which is the start of the transaction. */
+const SERVER_TIME: RawBuilder<number> = sql<number>`(extract(epoch from clock_timestamp()) * 1000)::bigint`
+
+/** Read the database server's clock, Unix milliseconds; `null` for a file. */
+export async function readDatabaseTime(database: QueryExecutorProvider): Promise<number | null> {
+  if (!isPostgres(database)) return null
+  const { rows } = await sql<{ now_ms: number }>`select ${SERVER_TIME} as now_ms`.execute(database)
+  return rows[0]?.now_ms ?? null
+}
+
+/** Create a unique owner name from which other processes on this machine can tell whether this process is running. */
+export function createLeaseOwner(): string {
+  return [randomUUID(), process.pid, MACHINE_ID].join(' ')
+}
+
+/** Host name, boot id and PID namespace: cloned machines and containers can share a name, and PIDs are unique per namespace only. */
+const MACHINE_ID = [
+  hostname(),
+  tryRead(() => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()),
+  tryRead(() => readlinkSync('/proc/self/ns/pid')),
+].join(' ')
+
+/** Return the text, or an empty string when the system does not have that file. */
+function tryRead(read: () => string): string {
+  try {
+    return read()
+  } catch {
+    return ''
+  }
+}
+
+/** `true` when the owner ran on this machine and its process has exited. Leases of other machines must expire instead. */
+export function hasOwnerExited(owner: string): boolean {
+  const [, pid = '', ...machine] = owner.split(' ')
+  if (machine.join(' ') !== MACHINE_ID || !/^[1-9]\d{0,9}$/.test(pid)) return false
+  try {
+    process.kill(Number(pid), 0)
+    return false
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'ESRCH'
+  }
 }

@@ -2,7 +2,7 @@ import { Kysely, type SqliteDatabase, SqliteDialect, type Transaction, sql } fro
 import { MINUTE_MS, SECOND_MS } from '../clock.ts'
 import type { DatabaseAddress, PostgresAddress } from '../config/database-address.ts'
 import { StoreError, VitrineError } from '../errors.ts'
-import { describeStoreFailure, findPostgresFailure } from './failures.ts'
+import { describeStoreFailure, findPostgresFailure, toOpenError } from './failures.ts'
 import {
   type MigrationListener,
   type Migrations,
@@ -10,7 +10,6 @@ import {
   migrateDatabase,
   migratePostgres,
 } from './migrate.ts'
-import { toOpenError } from './open-error.ts'
 import type { OpenPostgres } from './postgres.ts'
 import { type SqliteOptions, openSqlite } from './sqlite.ts'
 

@@ -1,12 +1,11 @@
 import { type Clock, SECOND_MS, MINUTE_MS } from '../clock.ts'
 import type { Proxies, WebhookSecrets } from '../config/secrets.ts'
-import { createLeaseOwner } from '../database/lease-owner.ts'
+import { createLeaseOwner } from '../database/leases.ts'
 import { computeBackoffMs } from '../lib/backoff.ts'
 import { tryWithTimeout } from '../lib/with-timeout.ts'
 import type { Logger } from '../observability/logger.ts'
 import type { Metrics } from '../observability/metrics.ts'
-import type { EventStore, LeasedEvent } from '../storage/events.ts'
-import { MAX_RETRY_WAIT_MS } from '../storage/sql-events.ts'
+import { type EventStore, type LeasedEvent, MAX_RETRY_WAIT_MS } from '../storage/events.ts'
 import { toEventMessage, type EventSender, createEventSender } from './send-event.ts'
 
 /** How often the store is asked for events, which another process may have added. */

@@ -1,23 +1,22 @@
 import { sql } from 'kysely'
 import { SECOND_MS } from '../clock.ts'
 import { isPostgres } from '../database/dialect.ts'
+import { isTimeout } from '../database/failures.ts'
 import { UnavailableError } from '../errors.ts'
 import { createSerialQueue } from '../lib/concurrency.ts'
 import { type SerializedError, type Thread, deserializeError, openThread } from '../lib/thread.ts'
-import type { CopyReader } from './sql-copies.ts'
-import type { CountReads } from './counts.ts'
 import {
+  type CountReads,
   findLastShownDays,
   listAskedProducts,
   listClicks,
   listPlacements,
   sumClicks,
-} from './sql-coverage-reads.ts'
-import { EMPTY_DEAL_COUNTS, countDeals } from './sql-deal-counts.ts'
-import { findDeals } from './sql-deals.ts'
-import { searchProducts } from './sql-search.ts'
+} from './counts.ts'
+import { EMPTY_DEAL_COUNTS, countDeals, findDeals } from './deals.ts'
+import type { CopyReader } from './copies.ts'
+import { searchProducts } from './search.ts'
 import type { CopyStore } from './store.ts'
-import { isTimeout } from '../database/failures.ts'
 
 /** Reads that may scan a whole copy, so they must not run on the thread that serves visitors. */
 export type LongReads = CountReads & Pick<CopyStore, 'findDeals' | 'countDeals' | 'searchProducts'>

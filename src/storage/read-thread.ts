@@ -1,5 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads'
-import { runWithDeadline } from '../database/read-deadline.ts'
+import { runWithDeadline } from '../database/sqlite.ts'
 import { serializeError, lowerThreadPriority } from '../lib/thread.ts'
 import { openReader } from '../database/open-database.ts'
 import {
@@ -11,7 +11,7 @@ import {
   createTimeoutError,
 } from './long-reads.ts'
 import type { CopyTables } from './schema.ts'
-import { createCopyReader } from './sql-copies.ts'
+import { createCopyReader } from './copies.ts'
 
 /** Entry point of the thread for long reads of a SQLite file. */
 const { path, catalog } = workerData as ReadThreadData

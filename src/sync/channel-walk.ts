@@ -18,10 +18,10 @@ import {
   WalkError,
   WalkHeldError,
 } from '../errors.ts'
-import { hasOwnerExited } from '../database/lease-owner.ts'
+import { hasOwnerExited } from '../database/leases.ts'
 import { normalizeGtin } from '../offers/gtin.ts'
 import { createShopBook } from '../offers/shop-book.ts'
-import { LEASE_MS, createLeaseLostError } from '../storage/sql-walk-leases.ts'
+import { LEASE_MS, createLeaseLostError } from '../storage/walk-leases.ts'
 import type { CopyState, HeldWalk, WalkFailure, WalkPage, WalkPosition } from '../storage/store.ts'
 import { describeFailure } from '../database/failures.ts'
 import { describeHold, findHoldReason, findLastWalkStart, evaluateWalk } from './held-walk.ts'

@@ -7,8 +7,8 @@ import type { DroppedGtins, DropCounts } from '../catalog/parse.ts'
 import { WalkError } from '../errors.ts'
 import { runInThread } from '../lib/thread.ts'
 import type { ShopEntry } from '../offers/shop-book.ts'
-import type { HistoryRules } from '../storage/sql-price-history.ts'
-import type { SqlStore } from '../storage/sql-store.ts'
+import type { HistoryRules } from '../storage/price-history.ts'
+import type { StoredCopy } from '../storage/stored-copy.ts'
 import type { HoldReason } from '../storage/store.ts'
 
 /** The input of a walk in another thread. It carries the API key: do not log or store it. */
@@ -92,7 +92,7 @@ export type WalkContext = WalkJob &
   Readonly<{
     client: CatalogClient
     callPolicy: CallPolicy
-    store: SqlStore
+    store: StoredCopy
     clock: Clock
     /** Maximum age of the last page of an interrupted walk that can be resumed. */
     resumeWithinMs: number

@@ -6,7 +6,7 @@ import { type Clock, DAY_MS, MINUTE_MS, isFuture, isWithin } from '../clock.ts'
 import { type Config, isServed } from '../config/config.ts'
 import { createCron } from '../config/parsers.ts'
 import type { Logger } from '../observability/logger.ts'
-import { hasOwnerExited } from '../database/lease-owner.ts'
+import { hasOwnerExited } from '../database/leases.ts'
 import type { CopyState, CopyStore } from '../storage/store.ts'
 import { findLastWalkStart } from './held-walk.ts'
 

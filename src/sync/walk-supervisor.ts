@@ -10,7 +10,7 @@ import { CatalogKeyRefusedError, NoChannelsError, WalkError, WalkHeldError } fro
 import { createBackoff } from '../lib/backoff.ts'
 import type { Logger } from '../observability/logger.ts'
 import type { Metrics } from '../observability/metrics.ts'
-import { createLeaseOwner } from '../database/lease-owner.ts'
+import { createLeaseOwner } from '../database/leases.ts'
 import { HOLD_REMEDY } from './held-walk.ts'
 import {
   RECENT_WALK_MS,

@@ -9,7 +9,7 @@ import { parseSerializedProxies } from '../config/proxies.ts'
 import { Secret } from '../config/secrets.ts'
 import { NoChannelsError, VitrineError, WalkHeldError } from '../errors.ts'
 import { pluralize } from '../lib/plural.ts'
-import { openSqlStore } from '../storage/sql-store.ts'
+import { openStoredCopy } from '../storage/stored-copy.ts'
 import { describeFailure } from '../database/failures.ts'
 import { walkChannel } from './channel-walk.ts'
 import { isConfirmed } from './held-walk.ts'
@@ -91,7 +91,7 @@ async function openResources(
   listeners: Pick<CatalogClientOptions, 'onCall' | 'onClockSkew'>,
 ): Promise<WalkResources> {
   const database = parseSerializedAddress(job.database)
-  const store = await openSqlStore({ database, catalog: job.catalog, clock, history: job.history })
+  const store = await openStoredCopy({ database, catalog: job.catalog, clock, history: job.history })
   const callPolicy = createCallPolicy({
     clock,
     unknownLookupsPerHour: 0,

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import type { QuotaChange } from '../../src/catalog/quota.ts'
 import { DAY_MS, HOUR_MS, computeNextMidnightUtcMs } from '../../src/clock.ts'
 import type { Environment } from '../../src/config/config.ts'
-import { openSqlStore } from '../../src/storage/sql-store.ts'
+import { openStoredCopy } from '../../src/storage/stored-copy.ts'
 import { formatTime } from '../../src/widgets/format.ts'
 import {
   CHANNEL_ID,
@@ -211,7 +211,7 @@ describe('check', () => {
   it('last walk failed - 1, with reason, code and a remedy for a catalog that responds', async () => {
     const { catalog, settings } = await startRemoteCatalog(makeFolder())
     const path = settings['VITRINE_DATABASE_URL']?.replace('sqlite:', '') ?? ''
-    const store = await openSqlStore({ database: { kind: 'sqlite', path }, catalog: catalog.url })
+    const store = await openStoredCopy({ database: { kind: 'sqlite', path }, catalog: catalog.url })
     await store.beginWalk(CHANNEL_ID, { nowMs: 1, resumableSinceMs: 0 })
     await store.failWalk(CHANNEL_ID, { code: 'VITRINE_CATALOG_INVALID', reason: 'a reason' }, 2)
     await store.close()
@@ -229,7 +229,7 @@ describe('check', () => {
     const { catalog, settings } = await startRemoteCatalog(makeFolder())
     catalog.nowMs = () => Date.now() + HOUR_MS
     const path = settings['VITRINE_DATABASE_URL']?.replace('sqlite:', '') ?? ''
-    const store = await openSqlStore({ database: { kind: 'sqlite', path }, catalog: catalog.url })
+    const store = await openStoredCopy({ database: { kind: 'sqlite', path }, catalog: catalog.url })
     const { walk } = await store.beginWalk(CHANNEL_ID, { nowMs: 1, resumableSinceMs: 0 })
     await store.completeWalk(CHANNEL_ID, walk, { nowMs: Date.now() + DAY_MS, isMalformed: false })
     await store.close()
@@ -277,7 +277,7 @@ describe('check', () => {
   it('key rejected, channels listed but never walked - no line reports them as good', async () => {
     const { catalog, settings } = await startRemoteCatalog(makeFolder())
     const path = settings['VITRINE_DATABASE_URL']?.replace('sqlite:', '') ?? ''
-    const store = await openSqlStore({ database: { kind: 'sqlite', path }, catalog: catalog.url })
+    const store = await openStoredCopy({ database: { kind: 'sqlite', path }, catalog: catalog.url })
     await store.putChannelList(
       [{ id: CHANNEL_ID, name: 'Test magazine', kind: 'website', url: null }],
       Date.now(),
@@ -314,7 +314,7 @@ describe('check of the request limit', () => {
   /** The quota state that a running server stored. */
   async function storeQuota({ catalog, settings }: Remote, change: QuotaChange): Promise<void> {
     const path = settings['VITRINE_DATABASE_URL']?.replace('sqlite:', '') ?? ''
-    const store = await openSqlStore({ database: { kind: 'sqlite', path }, catalog: catalog.url })
+    const store = await openStoredCopy({ database: { kind: 'sqlite', path }, catalog: catalog.url })
     await store.updateQuota(Date.now(), change)
     await store.close()
   }

@@ -5,7 +5,7 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { DAY_MS, systemClock } from '../../src/clock.ts'
 import { type Environment, parseConfig } from '../../src/config/config.ts'
 import { toDay } from '../../src/offers/price-history.ts'
-import { type SqlStore, openSqlStore } from '../../src/storage/sql-store.ts'
+import { type StoredCopy, openStoredCopy } from '../../src/storage/stored-copy.ts'
 import { CHANNEL_ID } from '../helpers/fake-catalog.ts'
 import { makeParsedOffer, makeProduct } from '../helpers/products.ts'
 import { makePage } from '../storage/conformance/subject.ts'
@@ -68,10 +68,10 @@ describe('history', () => {
     return err
   }
 
-  async function withStore(work: (store: SqlStore) => Promise<void>): Promise<void> {
+  async function withStore(work: (store: StoredCopy) => Promise<void>): Promise<void> {
     const { config } = parseConfig(settings)
     const { database, history } = config
-    const store = await openSqlStore({ database, catalog: settings['VITRINE_CATALOG_URL'] ?? '', history })
+    const store = await openStoredCopy({ database, catalog: settings['VITRINE_CATALOG_URL'] ?? '', history })
     await work(store)
     await store.close()
   }

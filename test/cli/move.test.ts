@@ -5,18 +5,18 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { Kysely, SqliteDialect } from 'kysely'
 import { expect, it } from 'vitest'
-import { CATALOG_MIGRATIONS, USAGE_MIGRATIONS } from '../../src/catalog-service/store/tables.ts'
 import {
   LEFT_CATALOG_TABLES,
   MOVED_CATALOG_TABLES,
   MOVED_USAGE_TABLES,
-} from '../../src/catalog-service/store/moved-tables.ts'
+  CATALOG_MIGRATIONS,
+  USAGE_MIGRATIONS,
+} from '../../src/catalog-service/store/tables.ts'
 import type { Environment } from '../../src/config/config.ts'
 import { type Migrations, migrateDatabase } from '../../src/database/migrate.ts'
 import { openSqlite } from '../../src/database/sqlite.ts'
 import { SERVER_NAME } from '../../src/http/server.ts'
-import { LEFT_COPY_TABLES, MOVED_COPY_TABLES } from '../../src/storage/moved-tables.ts'
-import { COPY_MIGRATIONS } from '../../src/storage/tables.ts'
+import { LEFT_COPY_TABLES, MOVED_COPY_TABLES, COPY_MIGRATIONS } from '../../src/storage/tables.ts'
 import { addCleanup } from '../helpers/cleanup.ts'
 import { makeFolder, makeSettings, runInProcess } from './run-cli.ts'
 

@@ -3,7 +3,7 @@ import { systemClock } from '../../src/clock.ts'
 import { type Environment, parseConfig } from '../../src/config/config.ts'
 import { toDay } from '../../src/offers/price-history.ts'
 import type { ClickCount, WidgetCount } from '../../src/storage/counts.ts'
-import { openSqlStore } from '../../src/storage/sql-store.ts'
+import { openStoredCopy } from '../../src/storage/stored-copy.ts'
 import { CHANNEL_ID, type FakeCatalog, makeWireOffer, makeWireProduct } from '../helpers/fake-catalog.ts'
 import { toGtin } from '../helpers/products.ts'
 import { type CommandResult, makeFolder, runInProcess, startRemoteCatalog } from './run-cli.ts'
@@ -35,7 +35,7 @@ async function addCounts(
   clicks: readonly Partial<ClickCount>[] = [],
 ) {
   const { config } = parseConfig(settings)
-  const store = await openSqlStore({ database: config.database, catalog: catalog.url })
+  const store = await openStoredCopy({ database: config.database, catalog: catalog.url })
   const key = { channelId: CHANNEL_ID, day: TODAY, gtin: LAMP, sub: '' }
   await store.addCounts({
     widgets: widgets.map((count) => ({ ...key, shown: 1, hidden: 0, unavailable: 0, ...count })),

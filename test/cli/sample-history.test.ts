@@ -22,7 +22,7 @@ import {
 } from '../../src/offers/price-history.ts'
 import { toRatioKey } from '../../src/offers/money.ts'
 import { foldCase } from '../../src/offers/text.ts'
-import { type SqlStore, openSqlStore } from '../../src/storage/sql-store.ts'
+import { type StoredCopy, openStoredCopy } from '../../src/storage/stored-copy.ts'
 import type { DealQuery } from '../../src/storage/store.ts'
 import { fetchProducts, openTestStore } from '../catalog-service/harness.ts'
 import { addCleanup } from '../helpers/cleanup.ts'
@@ -38,7 +38,7 @@ const SHOWCASE = createDemo(BASE, {}).showcase
 const TODAY = toDay(NOON_MS)
 
 type Fixture = Readonly<{
-  store: SqlStore
+  store: StoredCopy
   /** Add the sample history as the server does at its start. */
   add(content?: 'sample' | 'empty' | 'own'): Promise<void>
   /** Walk the sample products of the first channel. */
@@ -54,7 +54,7 @@ async function createFixture(settings: Readonly<Record<string, string>> = {}): P
   const clock = createFakeClock(NOON_MS)
   const { config } = parseConfig({ VITRINE_DATABASE_URL: `sqlite:${file.path}`, ...settings })
   const { database, history } = config
-  const store = await openSqlStore({ database, catalog: COPY, clock, history })
+  const store = await openStoredCopy({ database, catalog: COPY, clock, history })
   addCleanup(() => store.close())
   const lines: string[] = []
   const logger = createLogger({ level: 'warn', stream: { write: (line) => void lines.push(line) } })
@@ -83,9 +83,9 @@ async function createFixture(settings: Readonly<Record<string, string>> = {}): P
   }
 }
 
-type DealEntry = Awaited<ReturnType<SqlStore['findDeals']>>[number]
+type DealEntry = Awaited<ReturnType<StoredCopy['findDeals']>>[number]
 
-const listDeals = (store: SqlStore, over: Partial<DealQuery>): Promise<readonly DealEntry[]> =>
+const listDeals = (store: StoredCopy, over: Partial<DealQuery>): Promise<readonly DealEntry[]> =>
   store.findDeals(makeQuery({ channelId: SHOWCASE.channelId, limit: 200, ...over }))
 
 const toKey = ({ gtin, offer: { merchant, network } }: DealEntry): string => `${gtin} ${merchant} ${network}`

@@ -5,8 +5,8 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import { runSync } from '../../src/cli/sync.ts'
 import { SECOND_MS } from '../../src/clock.ts'
 import { parseConfig } from '../../src/config/config.ts'
-import { type SqlStore, openSqlStore } from '../../src/storage/sql-store.ts'
-import { LEASE_MS } from '../../src/storage/sql-walk-leases.ts'
+import { type StoredCopy, openStoredCopy } from '../../src/storage/stored-copy.ts'
+import { LEASE_MS } from '../../src/storage/walk-leases.ts'
 import type { ChannelWalkResult } from '../../src/sync/walk-runner.ts'
 import { startHarness } from '../app/app-client.ts'
 import { makeWireProducts, setProducts } from '../sync/walk-fixture.ts'
@@ -22,7 +22,7 @@ const POLL_INTERVAL_MS = 5 * SECOND_MS
 type SyncFixture = Readonly<{
   harness: Harness
   /** The store of another process that walks one of the two channels. */
-  otherStore: SqlStore
+  otherStore: StoredCopy
   /** Standard error so far. */
   err: readonly string[]
   stopping: AbortController
@@ -46,7 +46,7 @@ async function createSyncFixture(): Promise<SyncFixture> {
   setProducts(catalog, makeWireProducts(120))
   catalog.products.set(OTHER_ID, makeWireProducts(120))
   await context.walks.runNow()
-  const otherStore = await openSqlStore({ database: { kind: 'sqlite', path }, catalog: catalog.url, clock })
+  const otherStore = await openStoredCopy({ database: { kind: 'sqlite', path }, catalog: catalog.url, clock })
   onTestFinished(() => otherStore.close())
   await otherStore.acquireWalkLease(CHANNEL_ID, { owner: 'server', forMs: LEASE_MS })
   await otherStore.beginWalk(CHANNEL_ID, { nowMs: clock.nowMs(), resumableSinceMs: Infinity })

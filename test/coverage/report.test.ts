@@ -9,7 +9,7 @@ import {
 } from '../../src/coverage/report.ts'
 import { toDay } from '../../src/offers/price-history.ts'
 import { createShopBook } from '../../src/offers/shop-book.ts'
-import type { SqlStore } from '../../src/storage/sql-store.ts'
+import type { StoredCopy } from '../../src/storage/stored-copy.ts'
 import { createFakeClock } from '../helpers/fake-clock.ts'
 import { NOON_MS } from '../helpers/harness.ts'
 import { makeParsedOffer, makeProduct, toGtin } from '../helpers/products.ts'
@@ -38,7 +38,7 @@ const lamp = makeSold(LAMP, { merchant: 'Kopje' })
 
 describe('report', () => {
   const clock = createFakeClock(NOON_MS)
-  let store: SqlStore
+  let store: StoredCopy
   beforeEach(async () => {
     const address = { kind: 'sqlite', path: ':memory:' } as const
     const fixture = makeCopyFixture({ address, isShared: false }, () => Promise.resolve())
@@ -113,7 +113,7 @@ describe('report', () => {
     await count(SHELF, '')
     await walkAll(store, [sold], NOON_MS)
     const { period, products } = await read()
-    const findLastShownDays = vi.fn<SqlStore['findLastShownDays']>(() => Promise.resolve(new Map()))
+    const findLastShownDays = vi.fn<StoredCopy['findLastShownDays']>(() => Promise.resolve(new Map()))
     const request = { period, products, limit: 1_000 }
     const details = await readProductDetails({ store: { ...store, findLastShownDays } }, CHANNEL, request)
     expect([...details.values()].map(({ lastSoldDay }) => lastSoldDay)).toEqual([TODAY - 2, null])

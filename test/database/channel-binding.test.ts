@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
-import { BoundClient } from '../../src/database/channel-binding.ts'
+import { BoundClient } from '../../src/database/postgres.ts'
 
 /** A message of the server: type, length and content. */
 function toMessage(type: string, ...content: readonly (number | string)[]): Buffer {

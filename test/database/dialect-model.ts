@@ -9,8 +9,10 @@ import {
   inList,
   insertRows,
   insertRowsForIds,
+  insertRowForId,
+  isEqual,
+  updateRow,
 } from '../../src/database/dialect.ts'
-import { insertRowForId, isEqual, updateRow } from '../../src/database/statements.ts'
 
 /** None, one, the most parameters of an old SQLite, and more than any engine accepts. */
 const COUNTS = [0, 1, 999, 40_000]

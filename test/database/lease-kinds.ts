@@ -11,10 +11,10 @@ import {
 import { openCatalogStore } from '../../src/catalog-service/store/open-store.ts'
 import { type Clock, MINUTE_MS } from '../../src/clock.ts'
 import type { DatabaseAddress } from '../../src/config/database-address.ts'
-import { createLeaseOwner, hasOwnerExited } from '../../src/database/lease-owner.ts'
+import { createLeaseOwner, hasOwnerExited } from '../../src/database/leases.ts'
 import { WalkError } from '../../src/errors.ts'
-import { type SqlStore, openSqlStore } from '../../src/storage/sql-store.ts'
-import { LEASE_MS } from '../../src/storage/sql-walk-leases.ts'
+import { type StoredCopy, openStoredCopy } from '../../src/storage/stored-copy.ts'
+import { LEASE_MS } from '../../src/storage/walk-leases.ts'
 import { addCleanup } from '../helpers/cleanup.ts'
 import { toGtin } from '../helpers/products.ts'
 
@@ -85,9 +85,9 @@ async function openAll<Store extends { close(): Promise<void> }>(
 const openCopies = (
   database: LeaseDatabase,
   processes: readonly string[],
-): Promise<(owner: string) => SqlStore> =>
+): Promise<(owner: string) => StoredCopy> =>
   openAll(processes, (owner) =>
-    openSqlStore({
+    openStoredCopy({
       database: database.copyAddress,
       catalog: 'https://one.example',
       clock: database.getClock(owner),

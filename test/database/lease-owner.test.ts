@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { expect, test } from 'vitest'
-import { createLeaseOwner, hasOwnerExited } from '../../src/database/lease-owner.ts'
+import { createLeaseOwner, hasOwnerExited } from '../../src/database/leases.ts'
 
 /** The part of an owner's name that identifies its machine. */
 const MACHINE = createLeaseOwner().split(' ').slice(2).join(' ')

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { Kysely, SqliteDialect } from 'kysely'
 import { expect, test } from 'vitest'
 import { type Migrations, migrateDatabase } from '../../src/database/migrate.ts'
-import { openMoveSource } from '../../src/database/move-source.ts'
+import { openMoveSource } from '../../src/database/move-tables.ts'
 import { openSqlite } from '../../src/database/sqlite.ts'
 import { addCleanup } from '../helpers/cleanup.ts'
 

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
-import { toOpenError } from '../../src/database/open-error.ts'
+import { toOpenError } from '../../src/database/failures.ts'
 import { openSqlite } from '../../src/database/sqlite.ts'
 import { StoreError, StoreNewerError } from '../../src/errors.ts'
 

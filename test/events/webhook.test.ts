@@ -6,7 +6,7 @@ import { SEND_TIMEOUT_MS } from '../../src/events/send-event.ts'
 import { type Webhook, createWebhook } from '../../src/events/webhook.ts'
 import { createLogger } from '../../src/observability/logger.ts'
 import { createMetrics } from '../../src/observability/metrics.ts'
-import { type SqlStore, openSqlStore } from '../../src/storage/sql-store.ts'
+import { type StoredCopy, openStoredCopy } from '../../src/storage/stored-copy.ts'
 import { addCleanup } from '../helpers/cleanup.ts'
 import {
   EVENT_SECRET,
@@ -24,7 +24,7 @@ import { NO_PROXIES } from '../helpers/proxies.ts'
 const POLL_MS = 15 * SECOND_MS
 
 let receiver: EventReceiver
-let store: SqlStore
+let store: StoredCopy
 let clock: FakeClock
 let metrics: ReturnType<typeof createMetrics>
 let lines: string[]
@@ -33,7 +33,7 @@ beforeEach(async () => {
   clock = createFakeClock(NOON_MS)
   metrics = createMetrics()
   lines = []
-  store = await openSqlStore({ database: { kind: 'sqlite', path: ':memory:' }, catalog: 'c', clock })
+  store = await openStoredCopy({ database: { kind: 'sqlite', path: ':memory:' }, catalog: 'c', clock })
   const copy = store
   addCleanup(() => copy.close())
 })

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { Offer } from '../../src/catalog/contract.ts'
 import { DAY_MS, HOUR_MS } from '../../src/clock.ts'
 import { createShopBook } from '../../src/offers/shop-book.ts'
-import { openSqlStore } from '../../src/storage/sql-store.ts'
+import { openStoredCopy } from '../../src/storage/stored-copy.ts'
 import {
   type ObservedPricesView,
   describeObservedDays,
@@ -34,7 +34,7 @@ async function view(days: Days, { keptDays = 400, laterMs = 0 } = {}): Promise<O
   addCleanup(() => file.remove())
   const clock = createFakeClock(NOON_MS - (days.length - 1) * DAY_MS)
   const history = { keptDays, priceMaxAgeSeconds: 86_400 }
-  const store = await openSqlStore({
+  const store = await openStoredCopy({
     database: { kind: 'sqlite', path: file.path },
     catalog: 'a catalog',
     clock,

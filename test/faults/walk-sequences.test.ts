@@ -15,10 +15,10 @@ import type { WireProduct } from '../../src/catalog/contract.ts'
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/clock.ts'
 import { parseSerializedAddress } from '../../src/config/database-address.ts'
 import type { Context } from '../../src/context.ts'
-import { openSqlStore } from '../../src/storage/sql-store.ts'
+import { openStoredCopy } from '../../src/storage/stored-copy.ts'
 import type { CopyState } from '../../src/storage/store.ts'
 import { runWalk } from '../../src/sync/walk.ts'
-import { LEASE_MS } from '../../src/storage/sql-walk-leases.ts'
+import { LEASE_MS } from '../../src/storage/walk-leases.ts'
 import type { WalkJob, WalkRunner } from '../../src/sync/walk-runner.ts'
 import { listRows, makeProductOnSale, startHarness, fetchPath } from '../app/app-client.ts'
 import { CHANNEL_ID, makeWireOffer, sendJson } from '../helpers/fake-catalog.ts'
@@ -213,7 +213,7 @@ class RestartableServer {
     await runWalk(job, { signal: crash.signal }, this.clock)
     this.#servePages()
     // An aborted walk releases its lease, a killed one does not: acquire the lease again.
-    const store = await openSqlStore({
+    const store = await openStoredCopy({
       database: parseSerializedAddress(job.database),
       catalog: job.catalog,
       clock: this.clock,

@@ -7,7 +7,7 @@ import { type Clock, HOUR_MS, systemClock } from '../../src/clock.ts'
 import type { FreshnessConfig } from '../../src/config/config.ts'
 import { Secret } from '../../src/config/secrets.ts'
 import { createLookups } from '../../src/freshness/lookups.ts'
-import { openSqlStore } from '../../src/storage/sql-store.ts'
+import { openStoredCopy } from '../../src/storage/stored-copy.ts'
 import type { CopyEntry, CopyStore, WalkStore } from '../../src/storage/store.ts'
 import { classifyAge } from '../../src/freshness/age.ts'
 import { ChannelSource } from '../../src/freshness/channels.ts'
@@ -140,7 +140,7 @@ async function startCatalog(): Promise<FakeCatalog> {
 
 /** Create a copy in memory. */
 export async function openStore(clock: Clock = systemClock): Promise<CopyStore & WalkStore> {
-  const store = await openSqlStore({ database: { kind: 'sqlite', path: ':memory:' }, catalog: 'c', clock })
+  const store = await openStoredCopy({ database: { kind: 'sqlite', path: ':memory:' }, catalog: 'c', clock })
   onTestFinished(() => store.close())
   return store
 }

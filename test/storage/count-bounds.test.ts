@@ -3,8 +3,8 @@ import { MINUTE_MS } from '../../src/clock.ts'
 import { toDay } from '../../src/offers/price-history.ts'
 import { openCopyDatabase } from '../../src/storage/copy-database.ts'
 import type { WidgetCount } from '../../src/storage/counts.ts'
-import { type CountBounds, createCountWriter } from '../../src/storage/sql-coverage.ts'
-import { openSqlStore } from '../../src/storage/sql-store.ts'
+import { type CountBounds, createCountWriter } from '../../src/storage/count-writer.ts'
+import { openStoredCopy } from '../../src/storage/stored-copy.ts'
 import { makeCopyFile } from '../helpers/copy-file.ts'
 import { createFakeClock } from '../helpers/fake-clock.ts'
 import { NOON_MS } from '../helpers/harness.ts'
@@ -24,7 +24,7 @@ async function openCounts(bounds: Partial<CountBounds>) {
   const { path, remove } = await makeCopyFile()
   const address = { kind: 'sqlite', path } as const
   const clock = createFakeClock(NOON_MS)
-  const store = await openSqlStore({ database: address, catalog: 'c', clock })
+  const store = await openStoredCopy({ database: address, catalog: 'c', clock })
   const { writer, close } = await openCopyDatabase(address)
   onTestFinished(async () => {
     await close()

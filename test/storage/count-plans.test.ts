@@ -3,7 +3,7 @@ import type { Kysely, RawBuilder } from 'kysely'
 import { expect, onTestFinished, test } from 'vitest'
 import { openCopyDatabase } from '../../src/storage/copy-database.ts'
 import type { CopyTables } from '../../src/storage/schema.ts'
-import { selectKnownGtins, selectKnownSubs } from '../../src/storage/sql-coverage.ts'
+import { selectKnownGtins, selectKnownSubs } from '../../src/storage/count-writer.ts'
 import { makeCopyFile } from '../helpers/copy-file.ts'
 import { toGtin } from '../helpers/products.ts'
 

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
 import type { LongReads } from '../../src/storage/long-reads.ts'
-import { openSqlStore } from '../../src/storage/sql-store.ts'
+import { openStoredCopy } from '../../src/storage/stored-copy.ts'
 import { makeCopyFile } from '../helpers/copy-file.ts'
 import { toGtin } from '../helpers/products.ts'
 import { CHANNEL } from './conformance/subject.ts'
@@ -14,7 +14,7 @@ test('reads of counts in a file - run on the read thread, because they may read 
       return Promise.resolve(value)
     }
   }
-  const store = await openSqlStore({
+  const store = await openStoredCopy({
     database: { kind: 'sqlite', path },
     catalog: 'c',
     openLongReads: () => ({

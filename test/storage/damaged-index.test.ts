@@ -3,8 +3,8 @@ import { sql } from 'kysely'
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { Product } from '../../src/catalog/contract.ts'
 import { openCopyDatabase } from '../../src/storage/copy-database.ts'
-import { type SqlStore, openSqlStore } from '../../src/storage/sql-store.ts'
-import { maintainSearchIndex } from '../../src/storage/sqlite-search-index.ts'
+import { type StoredCopy, openStoredCopy } from '../../src/storage/stored-copy.ts'
+import { maintainSearchIndex } from '../../src/storage/search-index.ts'
 import { openSqlite } from '../../src/database/sqlite.ts'
 import { makeCopyFile } from '../helpers/copy-file.ts'
 import { makeParsedOffer, makeProduct, toGtin } from '../helpers/products.ts'
@@ -28,7 +28,7 @@ const DAMAGE_CASES = [
 ] as const
 
 let path: string
-let store: SqlStore
+let store: StoredCopy
 
 beforeEach(async () => {
   const file = await makeCopyFile()
@@ -38,8 +38,8 @@ beforeEach(async () => {
   await walkAll(store, makeLamps(COUNT), 100)
 })
 
-async function openStore(): Promise<SqlStore> {
-  const opened = await openSqlStore({ database: { kind: 'sqlite', path }, catalog: 'c' })
+async function openStore(): Promise<StoredCopy> {
+  const opened = await openStoredCopy({ database: { kind: 'sqlite', path }, catalog: 'c' })
   onTestFinished(() => opened.close())
   return opened
 }
@@ -177,7 +177,7 @@ describe('damaged word index', () => {
   })
 
   test('another process writes - the search fails as locked, and succeeds when it is retried', async () => {
-    const serving = await openSqlStore({
+    const serving = await openStoredCopy({
       database: { kind: 'sqlite', path },
       catalog: 'c',
       service: { visitorTimeoutMs: 1_000, onFailure: () => {} },

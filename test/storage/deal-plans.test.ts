@@ -1,10 +1,10 @@
 import { createRequire } from 'node:module'
 import { type CompiledQuery, createQueryId } from 'kysely'
 import { expect, onTestFinished, test } from 'vitest'
-import { DEADLINE_FUNCTION } from '../../src/database/read-deadline.ts'
+import { DEADLINE_FUNCTION } from '../../src/database/sqlite.ts'
 import { openCopyDatabase } from '../../src/storage/copy-database.ts'
-import { findDeals } from '../../src/storage/sql-deals.ts'
-import { openSqlStore } from '../../src/storage/sql-store.ts'
+import { findDeals } from '../../src/storage/deals.ts'
+import { openStoredCopy } from '../../src/storage/stored-copy.ts'
 import type { DealQuery } from '../../src/storage/store.ts'
 import { makeCopyFile } from '../helpers/copy-file.ts'
 import { makeParsedOffer, makeProduct } from '../helpers/products.ts'
@@ -24,7 +24,7 @@ const DEAL = { merchant: 'Kopje', network: 'Tradeloom', oldPrice: '9000.00' }
 async function readPlans(over: Partial<DealQuery>): Promise<readonly string[]> {
   const { path, remove } = await makeCopyFile()
   const address = { kind: 'sqlite', path } as const
-  const store = await openSqlStore({ database: address, catalog: 'https://one.example' })
+  const store = await openStoredCopy({ database: address, catalog: 'https://one.example' })
   await walkAll(store, [makeProduct({ brand: 'Lumen', offers: [makeParsedOffer(DEAL)] })], 100)
   await store.close()
   const { writer, close } = await openCopyDatabase(address)

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { SECOND_MS } from '../../src/clock.ts'
-import { openSqlStore } from '../../src/storage/sql-store.ts'
+import { openStoredCopy } from '../../src/storage/stored-copy.ts'
 import type { CopyStore } from '../../src/storage/store.ts'
 import { openSqlite } from '../../src/database/sqlite.ts'
 import { type FakeClock, createFakeClock } from '../helpers/fake-clock.ts'
@@ -17,7 +17,7 @@ async function openStore(): Promise<StoreFixture> {
   const folder = mkdtempSync(join(tmpdir(), 'vitrine-reconnect-'))
   const path = join(folder, 'copy.db')
   const clock = createFakeClock(0)
-  const store = await openSqlStore({
+  const store = await openStoredCopy({
     database: { kind: 'sqlite', path },
     catalog: 'c',
     clock,

@@ -4,7 +4,7 @@ import type { Product } from '../../src/catalog/contract.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/clock.ts'
 import { findLowest, listDayLows } from '../../src/offers/price-history.ts'
 import { computeDiscountPercent } from '../../src/offers/sale.ts'
-import { type SqlStore, openSqlStore } from '../../src/storage/sql-store.ts'
+import { type StoredCopy, openStoredCopy } from '../../src/storage/stored-copy.ts'
 import type { DealEntry, Lookup } from '../../src/storage/store.ts'
 import { makeCopyFile } from '../helpers/copy-file.ts'
 import { createFakeClock } from '../helpers/fake-clock.ts'
@@ -64,8 +64,8 @@ async function startReplay() {
   const world = createWorld()
   const file = await makeCopyFile()
   const clock = createFakeClock(DAY_0 * DAY_MS)
-  const open = (): Promise<SqlStore> =>
-    openSqlStore({
+  const open = (): Promise<StoredCopy> =>
+    openStoredCopy({
       database: { kind: 'sqlite', path: file.path },
       catalog: 'c',
       clock,
@@ -163,7 +163,7 @@ async function startReplay() {
     world,
     products,
     walkDay,
-    getStore: (): SqlStore => store,
+    getStore: (): StoredCopy => store,
     getObservations: (index: number): readonly Observation[] => observations[index] ?? [],
     async restart() {
       await store.close()

@@ -18,7 +18,7 @@ import {
 } from '../../src/catalog/quota.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/clock.ts'
 import { openCopyDatabase } from '../../src/storage/copy-database.ts'
-import { openSqlStore } from '../../src/storage/sql-store.ts'
+import { openStoredCopy } from '../../src/storage/stored-copy.ts'
 import { createFakeClock } from '../helpers/fake-clock.ts'
 import { NOON_MS } from '../helpers/harness.ts'
 import type { Copy } from './conformance/subject.ts'
@@ -35,7 +35,7 @@ async function makeFolder(): Promise<string> {
 
 /** Open a copy that is closed after the test. */
 async function open(path: string, catalog = CATALOG): Promise<Copy> {
-  const copy = await openSqlStore({ database: { kind: 'sqlite', path }, catalog })
+  const copy = await openStoredCopy({ database: { kind: 'sqlite', path }, catalog })
   onTestFinished(() => copy.close())
   return copy
 }
@@ -132,7 +132,7 @@ describe.each(['SQLite file', 'SQLite in memory'])('quota in %s', (kind) => {
           kind: 'sqlite',
           path: isFile ? join(folder, `${(run += 1)}.db`) : ':memory:',
         } as const
-        const openOne = (): Promise<Copy> => openSqlStore({ database, catalog: CATALOG })
+        const openOne = (): Promise<Copy> => openStoredCopy({ database, catalog: CATALOG })
         const first = await openOne()
         const copies: [Copy, Copy] = [first, isFile ? await openOne() : first]
         const model = createModel()

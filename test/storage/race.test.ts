@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import type { Product } from '../../src/catalog/contract.ts'
-import { openSqlStore } from '../../src/storage/sql-store.ts'
+import { openStoredCopy } from '../../src/storage/stored-copy.ts'
 import { makeParsedOffer, makeProduct, toGtin } from '../helpers/products.ts'
 import { CHANNEL, makeQuery, walkAll } from './conformance/subject.ts'
 
@@ -18,8 +18,8 @@ function makeCatalog(walk: number): Product[] {
 test('readers - while walks complete on another connection - always find one complete version', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'vitrine-race-'))
   const database = { kind: 'sqlite', path: join(folder, 'copy.db') } as const
-  const walker = await openSqlStore({ database, catalog: 'c' })
-  const reader = await openSqlStore({ database, catalog: 'c' })
+  const walker = await openStoredCopy({ database, catalog: 'c' })
+  const reader = await openStoredCopy({ database, catalog: 'c' })
   onTestFinished(async () => {
     await reader.close()
     await walker.close()

@@ -3,12 +3,12 @@ import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { systemClock } from '../../src/clock.ts'
 import type { Product } from '../../src/catalog/contract.ts'
 import type { CopyTables } from '../../src/storage/schema.ts'
-import { createLookupWriter } from '../../src/storage/sql-lookup-writer.ts'
-import { NO_HISTORY } from '../../src/storage/sql-price-history.ts'
-import { searchProducts } from '../../src/storage/sql-search.ts'
-import { type SqlStore, openSqlStore } from '../../src/storage/sql-store.ts'
-import { createSqlWalkStore } from '../../src/storage/sql-walk-store.ts'
-import { createSearchIndex } from '../../src/storage/sqlite-search-index.ts'
+import { createLookupWriter } from '../../src/storage/lookup-writer.ts'
+import { NO_HISTORY } from '../../src/storage/price-history.ts'
+import { searchProducts } from '../../src/storage/search.ts'
+import { type StoredCopy, openStoredCopy } from '../../src/storage/stored-copy.ts'
+import { createWalkStore } from '../../src/storage/walks.ts'
+import { createSearchIndex } from '../../src/storage/search-index.ts'
 import { COPY_MIGRATIONS } from '../../src/storage/tables.ts'
 import { migrateDatabase } from '../../src/database/migrate.ts'
 import { openSqlite } from '../../src/database/sqlite.ts'
@@ -28,8 +28,8 @@ beforeEach(async () => {
   onTestFinished(file.remove)
 })
 
-async function openStore(): Promise<SqlStore> {
-  const store = await openSqlStore({ database: { kind: 'sqlite', path }, catalog: 'c' })
+async function openStore(): Promise<StoredCopy> {
+  const store = await openStoredCopy({ database: { kind: 'sqlite', path }, catalog: 'c' })
   onTestFinished(() => store.close())
   return store
 }
@@ -52,7 +52,7 @@ const makeLamps = (count: number): Product[] =>
 async function makeUnindexedDatabase(products: readonly Product[]): Promise<void> {
   const database = connect()
   await migrateDatabase(database, COPY_MIGRATIONS)
-  const store = createSqlWalkStore(await openOn(database), 'c', { clock: systemClock, history: NO_HISTORY })
+  const store = createWalkStore(await openOn(database), 'c', { clock: systemClock, history: NO_HISTORY })
   const { walk } = await store.beginWalk(CHANNEL, { nowMs: 100, resumableSinceMs: 100 })
   await store.applyPage(CHANNEL, makePage(walk, products, { asOfMs: 100 }))
   await store.completeWalk(CHANNEL, walk, { nowMs: 100, isMalformed: false })
@@ -74,7 +74,7 @@ async function countStray(database: Kysely<CopyTables>): Promise<unknown> {
   return rows[0]
 }
 
-const search = async (store: SqlStore, text: string): Promise<(string | undefined)[]> =>
+const search = async (store: StoredCopy, text: string): Promise<(string | undefined)[]> =>
   (await store.searchProducts(CHANNEL, text, 50)).map(({ product }) => product?.title)
 
 async function waitUntilFilled(database: Kysely<CopyTables>): Promise<void> {
@@ -149,7 +149,7 @@ describe('word index', () => {
 
   test('store closed - while its index is being filled - the next store continues filling it', async () => {
     await makeUnindexedDatabase(makeLamps(450))
-    const first = await openSqlStore({ database: { kind: 'sqlite', path }, catalog: 'c' })
+    const first = await openStoredCopy({ database: { kind: 'sqlite', path }, catalog: 'c' })
     await first.close()
     await openStore()
     const database = connect()

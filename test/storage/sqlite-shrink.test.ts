@@ -1,12 +1,11 @@
 import { statSync } from 'node:fs'
 import { sql } from 'kysely'
 import { expect, onTestFinished, test } from 'vitest'
-import { openCopyDatabase } from '../../src/storage/copy-database.ts'
 import type { OpenDatabase } from '../../src/database/open-database.ts'
-import type { CopyTables } from '../../src/storage/schema.ts'
-import { openSqlStore } from '../../src/storage/sql-store.ts'
-import { shrinkFile } from '../../src/storage/sqlite-shrink.ts'
 import { openSqlite } from '../../src/database/sqlite.ts'
+import { openCopyDatabase, shrinkFile } from '../../src/storage/copy-database.ts'
+import type { CopyTables } from '../../src/storage/schema.ts'
+import { openStoredCopy } from '../../src/storage/stored-copy.ts'
 import { CHANNEL_ID } from '../helpers/fake-catalog.ts'
 import { toGtin } from '../helpers/products.ts'
 import { type WalkFixture, makeWalkFixture, makeWireProducts, setProducts } from '../sync/walk-fixture.ts'
@@ -58,7 +57,7 @@ test('catalog that became small - the walk shrinks the file, and the remaining d
   expect(free).toBeLessThanOrEqual(all / 2 + 128)
   expect(statSync(path).size).toBeLessThan(before)
   expect((await fixture.copy.findProduct(CHANNEL_ID, toGtin(699)))?.product?.title).toBe('Lamp 699')
-  const store = await openSqlStore({ database: toAddress(fixture), catalog: 'c' })
+  const store = await openStoredCopy({ database: toAddress(fixture), catalog: 'c' })
   onTestFinished(() => store.close())
   expect(await store.findDamage()).toBeNull()
 })

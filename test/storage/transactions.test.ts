@@ -4,9 +4,9 @@ import { DAY_MS, DAY_SECONDS, systemClock } from '../../src/clock.ts'
 import type { Product } from '../../src/catalog/contract.ts'
 import { openCopyDatabase } from '../../src/storage/copy-database.ts'
 import type { CopyTables } from '../../src/storage/schema.ts'
-import { type HistoryRules, NO_HISTORY } from '../../src/storage/sql-price-history.ts'
-import { openSqlStore } from '../../src/storage/sql-store.ts'
-import { createSqlWalkStore } from '../../src/storage/sql-walk-store.ts'
+import { type HistoryRules, NO_HISTORY } from '../../src/storage/price-history.ts'
+import { openStoredCopy } from '../../src/storage/stored-copy.ts'
+import { createWalkStore } from '../../src/storage/walks.ts'
 import type { WalkStore } from '../../src/storage/store.ts'
 import { openSqlite } from '../../src/database/sqlite.ts'
 import { makeCopyFile } from '../helpers/copy-file.ts'
@@ -25,7 +25,7 @@ let database: Kysely<CopyTables>
 beforeEach(async () => {
   const file = await makeCopyFile()
   path = file.path
-  copy = await openSqlStore({ database: { kind: 'sqlite', path }, catalog: CATALOG })
+  copy = await openStoredCopy({ database: { kind: 'sqlite', path }, catalog: CATALOG })
   const opened = await openCopyDatabase({ kind: 'sqlite', path })
   database = opened.writer
   onTestFinished(async () => {
@@ -80,7 +80,7 @@ async function openWatched(history: HistoryRules = NO_HISTORY): Promise<
   const connection = new Kysely<CopyTables>({ dialect: new SqliteDialect({ database: watched }) })
   onTestFinished(() => connection.destroy())
   return {
-    store: createSqlWalkStore(await connect(connection), CATALOG, { clock: systemClock, history }),
+    store: createWalkStore(await connect(connection), CATALOG, { clock: systemClock, history }),
     rowCounts,
   }
 }
@@ -234,7 +234,7 @@ describe('damaged rows', () => {
   })
 
   test('closed database - any read - throws a store error', async () => {
-    const closed = await openSqlStore({ database: { kind: 'sqlite', path }, catalog: CATALOG })
+    const closed = await openStoredCopy({ database: { kind: 'sqlite', path }, catalog: CATALOG })
     await closed.ping()
     await closed.close()
     await expect(closed.findProduct(CHANNEL, toGtin(1))).rejects.toMatchObject({

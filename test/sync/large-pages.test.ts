@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import type { WireProduct } from '../../src/catalog/contract.ts'
 import { HOUR_MS } from '../../src/clock.ts'
 import { parseSerializedAddress } from '../../src/config/database-address.ts'
-import { openSqlStore } from '../../src/storage/sql-store.ts'
+import { openStoredCopy } from '../../src/storage/stored-copy.ts'
 import { CHANNEL_ID, makeWireOffer, makeWireProduct, sendJson } from '../helpers/fake-catalog.ts'
 import { NOON_MS } from '../helpers/harness.ts'
 import { toGtin } from '../helpers/products.ts'
@@ -205,7 +205,7 @@ describe('product that is too large by itself', () => {
     const { job, clock } = fixture
     const { history } = job
     const database = parseSerializedAddress(job.database)
-    const copy = await openSqlStore({ database, catalog: job.catalog, clock, history })
+    const copy = await openStoredCopy({ database, catalog: job.catalog, clock, history })
     onTestFinished(() => copy.close())
     const countDays = async (gtin: string): Promise<unknown> =>
       (await copy.findPriceSeries(CHANNEL_ID, gtin)).map(({ days }) => days.length)

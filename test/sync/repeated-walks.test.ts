@@ -6,7 +6,7 @@ import { sql } from 'kysely'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { openCopyDatabase } from '../../src/storage/copy-database.ts'
 import { parseProductPage } from '../../src/catalog/parse.ts'
-import { type SqlStore, openSqlStore } from '../../src/storage/sql-store.ts'
+import { type StoredCopy, openStoredCopy } from '../../src/storage/stored-copy.ts'
 import { makeParsedOffer, makeProduct, toGtin } from '../helpers/products.ts'
 import { CHANNEL, begin } from '../storage/conformance/subject.ts'
 import { toRunCount } from '../helpers/property-runs.ts'
@@ -14,7 +14,7 @@ import { toRunCount } from '../helpers/property-runs.ts'
 /** Walks over real page bodies: a product that matches the copy is not written again. */
 
 type Item = Readonly<{ gtin: string; title: string }>
-type CopyFixture = Readonly<{ copy: SqlStore; query<T>(text: string): Promise<readonly T[]> }>
+type CopyFixture = Readonly<{ copy: StoredCopy; query<T>(text: string): Promise<readonly T[]> }>
 
 let folder: string
 let opened = 0
@@ -27,7 +27,7 @@ beforeEach(async () => {
 async function withCopy(use: (opened: CopyFixture) => Promise<void>): Promise<void> {
   opened += 1
   const database = { kind: 'sqlite', path: join(folder, `${opened}.db`) } as const
-  const copy = await openSqlStore({ database, catalog: 'https://one.example' })
+  const copy = await openStoredCopy({ database, catalog: 'https://one.example' })
   const { writer, close } = await openCopyDatabase(database)
   try {
     await use({ copy, query: async <T>(text: string) => (await sql.raw<T>(text).execute(writer)).rows })
@@ -38,7 +38,7 @@ async function withCopy(use: (opened: CopyFixture) => Promise<void>): Promise<vo
 }
 
 /** Walk a catalog in pages of three. */
-async function walk(copy: SqlStore, items: readonly Item[], nowMs: number): Promise<void> {
+async function walk(copy: StoredCopy, items: readonly Item[], nowMs: number): Promise<void> {
   const number = await begin(copy, nowMs)
   let afterGtin = ''
   for (let start = 0; start === 0 || start < items.length; start += 3) {

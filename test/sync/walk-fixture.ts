@@ -3,7 +3,7 @@ import type { WireProduct } from '../../src/catalog/contract.ts'
 import { type Clock, HOUR_MS } from '../../src/clock.ts'
 import type { DatabaseAddress } from '../../src/config/database-address.ts'
 import { serializeDatabaseAddress } from '../../src/config/database-address.ts'
-import { openSqlStore } from '../../src/storage/sql-store.ts'
+import { openStoredCopy } from '../../src/storage/stored-copy.ts'
 import { runWalk } from '../../src/sync/walk.ts'
 import type { WalkJob, WalkReport, WalkProgress } from '../../src/sync/walk-runner.ts'
 import { makeCopyFile } from '../helpers/copy-file.ts'
@@ -43,7 +43,7 @@ export async function makeWalkFixture(address?: DatabaseAddress): Promise<WalkFi
   const catalog = await startFakeCatalog()
   const clock = createFakeClock(NOON_MS)
   const database = address ?? ({ kind: 'sqlite', path: file.path } as const)
-  const copy = await openSqlStore({ database, catalog: 'c', clock })
+  const copy = await openStoredCopy({ database, catalog: 'c', clock })
   onTestFinished(async () => {
     await copy.close()
     await catalog.close()

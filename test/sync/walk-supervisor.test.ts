@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/clock.ts'
 import { serializeDatabaseAddress } from '../../src/config/database-address.ts'
-import { LEASE_MS } from '../../src/storage/sql-walk-leases.ts'
+import { LEASE_MS } from '../../src/storage/walk-leases.ts'
 import { runWalk } from '../../src/sync/walk.ts'
 import type { WalkProgress } from '../../src/sync/walk-runner.ts'
 import { CHANNEL_ID, makeWireProduct, sendJson } from '../helpers/fake-catalog.ts'

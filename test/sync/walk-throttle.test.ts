@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { createQuotaState, recordRateLimit } from '../../src/catalog/quota.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/clock.ts'
-import { LEASE_MS } from '../../src/storage/sql-walk-leases.ts'
+import { LEASE_MS } from '../../src/storage/walk-leases.ts'
 import type { WalkReport } from '../../src/sync/walk-runner.ts'
 import { CHANNEL_ID } from '../helpers/fake-catalog.ts'
 import { NOON_MS } from '../helpers/harness.ts'

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/clock.ts'
-import { LEASE_MS } from '../../src/storage/sql-walk-leases.ts'
+import { LEASE_MS } from '../../src/storage/walk-leases.ts'
 import { CHANNEL_ID, type FaultHandler, makeWireProduct, sendJson } from '../helpers/fake-catalog.ts'
 import { NOON_MS } from '../helpers/harness.ts'
 import { toGtin } from '../helpers/products.ts'

@@ -18,7 +18,7 @@ import {
 } from '../store/feeds.ts'
 import type { Catalog } from '../store/schema.ts'
 import { HOUR_SECONDS } from '../../clock.ts'
-import { createLeaseOwner } from '../../database/lease-owner.ts'
+import { createLeaseOwner } from '../../database/leases.ts'
 import { FeedHeldError, StoreError, UsageError } from '../../errors.ts'
 import { formatNumber, pluralize } from '../../lib/plural.ts'
 import { type FeedState, describeReasons } from '../../catalog/feed-report.ts'

@@ -1,8 +1,12 @@
 import { existsSync } from 'node:fs'
 import type { Command } from 'commander'
+import type { CommandContext } from '../../command.ts'
+import { findErrorCode, findPostgresFailure, describeStoreFailure } from '../../database/failures.ts'
+import { StoreError, UsageError, VitrineError } from '../../errors.ts'
 import { type CatalogStore, CATALOG_LOCKED } from '../store/catalog-store.ts'
 import { type OwnedChannel, fetchOwnedChannels } from '../store/channels.ts'
 import { type Merchant, findMerchant, findSimilarMerchant } from '../store/merchants.ts'
+import { isSampleOnly, removeSampleData } from '../store/meta.ts'
 import { type Network, fetchNetworks } from '../store/networks.ts'
 import { openCatalogStore } from '../store/open-store.ts'
 import {
@@ -10,13 +14,7 @@ import {
   fetchOrganizations,
   getOrCreateOrganizationId,
 } from '../store/organizations.ts'
-import { isSampleOnly, removeSampleData } from '../store/meta.ts'
 import type { Catalog } from '../store/schema.ts'
-import { findErrorCode } from '../../database/open-error.ts'
-import { findPostgresFailure } from '../../database/failures.ts'
-import { StoreError, UsageError, VitrineError } from '../../errors.ts'
-import { describeStoreFailure } from '../../database/failures.ts'
-import type { CommandContext } from '../../command.ts'
 import { type Listing, type CommandResult, printList, printResult, quote } from './output.ts'
 
 /** @throws StoreError when the catalog cannot be opened, read or written, for example during an import. */

@@ -1,5 +1,5 @@
 import { SECOND_MS, isFuture } from '../../clock.ts'
-import { readDatabaseTime } from '../../database/lease-time.ts'
+import { readDatabaseTime } from '../../database/leases.ts'
 import { describeInternalError } from '../../lib/internal-error.ts'
 import { FeedThreadError, VitrineError } from '../../errors.ts'
 import { parseUrl } from '../../lib/urls.ts'

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { WireChannel } from '../../catalog/contract.ts'
-import { updateRow } from '../../database/statements.ts'
+import { updateRow } from '../../database/dialect.ts'
 import type { ChannelQuery } from './catalog-store.ts'
 import type { Catalog } from './schema.ts'
 

@@ -1,9 +1,9 @@
 import { type Kysely, sql } from 'kysely'
 import { type Clock, DAY_MS, MINUTE_MS, SECOND_MS } from '../../clock.ts'
 import { inList } from '../../database/dialect.ts'
-import { hasOwnerExited } from '../../database/lease-owner.ts'
-import { toLeaseTime } from '../../database/lease-time.ts'
 import {
+  hasOwnerExited,
+  toLeaseTime,
   type LeaseRow,
   createExpiredCondition,
   extendLease,

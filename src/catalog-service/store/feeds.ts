@@ -1,5 +1,5 @@
 import { type Selectable, sql } from 'kysely'
-import { insertRowForId, updateRow } from '../../database/statements.ts'
+import { insertRowForId, updateRow } from '../../database/dialect.ts'
 import { recordTouchedGtins, removeTouchedProducts } from './removal.ts'
 import type { Catalog, CatalogTables } from './schema.ts'
 

@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
-import { insertRowForId, isEqual } from '../../database/statements.ts'
+import { insertRowForId, isEqual } from '../../database/dialect.ts'
 import type { Catalog } from './schema.ts'
 
 export type Merchant = Readonly<{ id: number; name: string }>

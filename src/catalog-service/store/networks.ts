@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { insertRowForId, isEqual, updateRow } from '../../database/statements.ts'
+import { insertRowForId, isEqual, updateRow } from '../../database/dialect.ts'
 import type { Catalog } from './schema.ts'
 
 /** An affiliate network. Without a template, its offers are shown only with tracking links from their feed. */

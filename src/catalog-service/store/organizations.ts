@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
-import { updateRow } from '../../database/statements.ts'
+import { updateRow } from '../../database/dialect.ts'
 import type { Organization } from './catalog-store.ts'
 import type { Catalog } from './schema.ts'
 

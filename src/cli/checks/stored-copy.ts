@@ -6,7 +6,7 @@ import { describeDatabase } from '../../config/database-address.ts'
 import { StoreError } from '../../errors.ts'
 import { listVisibleChannels } from '../../freshness/age.ts'
 import { pluralize } from '../../lib/plural.ts'
-import type { SqlStore } from '../../storage/sql-store.ts'
+import type { StoredCopy } from '../../storage/stored-copy.ts'
 import type { ChannelList, CopyState } from '../../storage/store.ts'
 import { isReadOnly } from '../../database/failures.ts'
 import { getNoChannelsRemedy } from '../../explain/product.ts'
@@ -28,7 +28,7 @@ const UNLISTED_REMEDY = 'Remove it from VITRINE_CHANNELS, or correct the id.'
 type ChannelLists = Readonly<{
   catalogChannels: readonly Channel[] | undefined
   storedList: ChannelList | undefined
-  store: Pick<SqlStore, 'getCopyState' | 'countOffers' | 'countObservedDays'> | undefined
+  store: Pick<StoredCopy, 'getCopyState' | 'countOffers' | 'countObservedDays'> | undefined
   nowMs: number
 }>
 
@@ -158,7 +158,7 @@ const READ_ONLY_REMEDY =
   'Fail over, or point VITRINE_DATABASE_URL to the primary. Until then the stored copy is shown; nothing is refreshed or walked.'
 
 /** Check for damage, and whether the database accepts writes. @throws StoreError when it cannot be read. */
-export async function checkStoredCopy(report: CheckReport, store: SqlStore): Promise<void> {
+export async function checkStoredCopy(report: CheckReport, store: StoredCopy): Promise<void> {
   const { database } = report.config
   const label = describeDatabase(database)
   const damage = await store.findDamage()
@@ -184,7 +184,7 @@ export async function checkStoredCopy(report: CheckReport, store: SqlStore): Pro
   )
 }
 
-async function isStoreReadOnly(store: SqlStore): Promise<boolean> {
+async function isStoreReadOnly(store: StoredCopy): Promise<boolean> {
   try {
     await store.checkWritable()
     return false

@@ -17,7 +17,7 @@ import {
 } from '../../../src/catalog-service/store/feed-attempts.ts'
 import { type Feed, findFeedById } from '../../../src/catalog-service/store/feeds.ts'
 import { DAY_MS, HOUR_MS, HOUR_SECONDS, MINUTE_MS } from '../../../src/clock.ts'
-import { createLeaseOwner } from '../../../src/database/lease-owner.ts'
+import { createLeaseOwner } from '../../../src/database/leases.ts'
 import { createFakeClock } from '../../helpers/fake-clock.ts'
 import { type StoreUnderTest, openSqliteTestStore, openTestStore } from '../harness.ts'
 import { addFeed, createTable, dumpCatalog, getState, runTestFeed, startFeed } from './feed-fixture.ts'

@@ -6,7 +6,7 @@ import type { CatalogStore } from '../../../src/catalog-service/store/catalog-st
 import { insertChannel } from '../../../src/catalog-service/store/channels.ts'
 import { type NewFeed, insertFeed } from '../../../src/catalog-service/store/feeds.ts'
 import { HOUR_SECONDS } from '../../../src/clock.ts'
-import { createLeaseOwner } from '../../../src/database/lease-owner.ts'
+import { createLeaseOwner } from '../../../src/database/leases.ts'
 import type { WireProduct } from '../../../src/catalog/contract.ts'
 import { computeCheckDigit } from '../../../src/offers/gtin.ts'
 import type { FeedState } from '../../../src/catalog/feed-report.ts'

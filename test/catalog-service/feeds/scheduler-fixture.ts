@@ -12,7 +12,7 @@ import { type FeedAttempt, fetchFeedAttempts } from '../../../src/catalog-servic
 import type { NewFeed } from '../../../src/catalog-service/store/feeds.ts'
 import { openCatalogStore } from '../../../src/catalog-service/store/open-store.ts'
 import { MINUTE_MS, MINUTE_SECONDS, SECOND_MS } from '../../../src/clock.ts'
-import { createLeaseOwner } from '../../../src/database/lease-owner.ts'
+import { createLeaseOwner } from '../../../src/database/leases.ts'
 import { addCleanup } from '../../helpers/cleanup.ts'
 import { type StoreUnderTest, openTestStore } from '../harness.ts'
 import { addFeed, createTable, runTestFeed } from './feed-fixture.ts'

@@ -3,7 +3,7 @@ import type { CatalogRole, CatalogStore } from '../../../src/catalog-service/sto
 import { insertOrganization } from '../../../src/catalog-service/store/organizations.ts'
 import { DAY_MS, systemClock } from '../../../src/clock.ts'
 import type { DatabaseAddress } from '../../../src/config/database-address.ts'
-import { openSqlStore } from '../../../src/storage/sql-store.ts'
+import { openStoredCopy } from '../../../src/storage/stored-copy.ts'
 import { createStoreHealth, logRecovery } from '../../../src/storage/store-health.ts'
 import type { CopyStore } from '../../../src/storage/store.ts'
 import { createMetrics } from '../../../src/observability/metrics.ts'
@@ -109,7 +109,7 @@ export async function seedCatalog({
 
 /** Fill the copy of one catalog, and close it. */
 export async function seedCopy({ address, catalog }: Pick<LaneTarget, 'address' | 'catalog'>): Promise<void> {
-  const store = await openSqlStore({ database: address, catalog, clock: createFakeClock(START_MS) })
+  const store = await openStoredCopy({ database: address, catalog, clock: createFakeClock(START_MS) })
   const nowMs = START_MS
   await store.putChannelList(
     [{ id: CHANNEL, name: 'Shop', kind: 'website', url: 'https://shop.example' }],
@@ -157,7 +157,7 @@ function serverLane(name: string, method: string, call: (store: CopyStore) => Pr
         metrics: { ...metrics, countStoreFailure: () => (failures += 1) },
       })
       let lastAtMs: number | undefined
-      const store: CopyStore = await openSqlStore({
+      const store: CopyStore = await openStoredCopy({
         database: address,
         catalog,
         clock: systemClock,
@@ -194,7 +194,7 @@ function describeLine(line: string): string {
 
 /** The store of a walk, which has the lease and writes one page after another. */
 async function openWalk({ address, catalog }: LaneTarget): Promise<OpenLane> {
-  const store = await openSqlStore({ database: address, catalog, clock: systemClock })
+  const store = await openStoredCopy({ database: address, catalog, clock: systemClock })
   const nowMs = systemClock.nowMs()
   await store.acquireWalkLease(CHANNEL, { owner: 'walk', forMs: DAY_MS })
   const { walk } = await store.beginWalk(CHANNEL, { nowMs, resumableSinceMs: nowMs })

@@ -3,8 +3,12 @@ import type { Offer, Product } from '../../../src/catalog/contract.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../../src/clock.ts'
 import { toDay } from '../../../src/offers/price-history.ts'
 import { createShopBook } from '../../../src/offers/shop-book.ts'
-import type { LeasedEvent, ObservedFeed, StoredEvent } from '../../../src/storage/events.ts'
-import { DELIVERY_PERIOD_MS } from '../../../src/storage/sql-events.ts'
+import {
+  type LeasedEvent,
+  type ObservedFeed,
+  type StoredEvent,
+  DELIVERY_PERIOD_MS,
+} from '../../../src/storage/events.ts'
 import { NOON_MS } from '../../helpers/harness.ts'
 import { makeParsedOffer, makeProduct, toGtin } from '../../helpers/products.ts'
 import { CHANNEL, type Copy, type CopyFixture, type Subject, begin, makePage, walkAll } from './subject.ts'

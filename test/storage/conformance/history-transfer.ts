@@ -1,8 +1,8 @@
 import * as fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { DAY_MS } from '../../../src/clock.ts'
-import type { HistoryRun } from '../../../src/storage/sql-history-transfer.ts'
-import type { SqlStore } from '../../../src/storage/sql-store.ts'
+import type { HistoryRun } from '../../../src/storage/history-transfer.ts'
+import type { StoredCopy } from '../../../src/storage/stored-copy.ts'
 import { NOON_MS } from '../../helpers/harness.ts'
 import { makeParsedOffer, makeProduct, toGtin } from '../../helpers/products.ts'
 import { toRunCount } from '../../helpers/property-runs.ts'
@@ -29,14 +29,12 @@ const makeRun = (from: number, until: number, over: Partial<HistoryRun> = {}): H
 const describeRun = ({ day, untilDay, low, last, isImported }: HistoryRun): string =>
   `${TODAY - day}-${TODAY - untilDay} ${low / 10_000}/${last === null ? 'gone' : last / 10_000} ${isImported ? 'imported' : 'own'}`
 
-async function exportRuns(copy: SqlStore, channelId: string = CHANNEL): Promise<readonly HistoryRun[]> {
+async function exportRuns(copy: StoredCopy, channelId: string = CHANNEL): Promise<readonly HistoryRun[]> {
   const all: HistoryRun[] = []
   let afterGtin: string | null = ''
   while (afterGtin !== null) {
-    const { runs, untilGtin }: Awaited<ReturnType<SqlStore['readHistoryPage']>> = await copy.readHistoryPage(
-      channelId,
-      afterGtin,
-    )
+    const { runs, untilGtin }: Awaited<ReturnType<StoredCopy['readHistoryPage']>> =
+      await copy.readHistoryPage(channelId, afterGtin)
     all.push(...runs)
     afterGtin = untilGtin
   }
@@ -50,7 +48,7 @@ const sell = (price: string, gtin = GTIN) =>
 export function describeHistoryTransfer(subject: Subject): void {
   describe(`${subject.name}: transfer of observed prices`, () => {
     let fixture: CopyFixture
-    let copy: SqlStore
+    let copy: StoredCopy
     beforeEach(async () => {
       fixture = await subject.start()
       copy = await fixture.open('https://one.example')

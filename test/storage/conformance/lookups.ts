@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Product } from '../../../src/catalog/contract.ts'
-import type { SqlStore } from '../../../src/storage/sql-store.ts'
+import type { StoredCopy } from '../../../src/storage/stored-copy.ts'
 import type { Lookup } from '../../../src/storage/store.ts'
 import { makeParsedOffer, makeProduct, toGtin } from '../../helpers/products.ts'
 import {
@@ -31,7 +31,7 @@ function toLookup(index: number, product: Product | null, asOfMs: number, channe
 export function describeLookups(subject: Subject): void {
   describe(`${subject.name}: look-ups`, () => {
     let fixture: CopyFixture
-    let copy: SqlStore
+    let copy: StoredCopy
     const put = (title: string, asOfMs: number): Promise<void> =>
       copy.putLookups([
         { channelId: CHANNEL, gtin: GTIN, entry: { product: makeProduct({ title }), asOfMs } },

@@ -1,8 +1,8 @@
 import type { Offer, Product } from '../../../src/catalog/contract.ts'
 import { DAY_MS, HOUR_MS } from '../../../src/clock.ts'
 import type { DealQuery } from '../../../src/storage/store.ts'
-import type { SqlStore } from '../../../src/storage/sql-store.ts'
-import type { HistoryRules } from '../../../src/storage/sql-price-history.ts'
+import type { StoredCopy } from '../../../src/storage/stored-copy.ts'
+import type { HistoryRules } from '../../../src/storage/price-history.ts'
 import { makeParsedOffer, makeProduct, toGtin } from '../../helpers/products.ts'
 import { CHANNEL, type CopyFixture, begin, makePage, makeQuery, walkAll } from './subject.ts'
 
@@ -31,7 +31,7 @@ export function makeLamp(index: number, ...offers: readonly (string | Offer)[]):
 
 /** A copy on a time line of days. Times are a day and an hour; by default noon. */
 export type HistoryFixture = Readonly<{
-  copy: SqlStore
+  copy: StoredCopy
   setTime(day: number, hour?: number): void
   /** Walk the whole catalog at one time. */
   walk(products: readonly Product[], day: number, hour?: number): Promise<void>

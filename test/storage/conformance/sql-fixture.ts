@@ -1,5 +1,5 @@
 import type { DatabaseAddress } from '../../../src/config/database-address.ts'
-import { openSqlStore } from '../../../src/storage/sql-store.ts'
+import { openStoredCopy } from '../../../src/storage/stored-copy.ts'
 import { createFakeClock } from '../../helpers/fake-clock.ts'
 import { NOON_MS } from '../../helpers/harness.ts'
 import type { Copy, CopyFixture } from './subject.ts'
@@ -16,7 +16,7 @@ export function makeCopyFixture(
     clock,
     passTime: (byMs) => Promise.resolve(clock.advance(byMs)),
     async open(catalog, history = { keptDays: 400, priceMaxAgeSeconds: 86_400 }) {
-      const copy = await openSqlStore({
+      const copy = await openStoredCopy({
         database: address,
         catalog,
         clock,

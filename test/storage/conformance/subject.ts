@@ -1,6 +1,6 @@
 import type { Product } from '../../../src/catalog/contract.ts'
-import type { HistoryRules } from '../../../src/storage/sql-price-history.ts'
-import type { SqlStore } from '../../../src/storage/sql-store.ts'
+import type { HistoryRules } from '../../../src/storage/price-history.ts'
+import type { StoredCopy } from '../../../src/storage/stored-copy.ts'
 import type { CopyStore, DealQuery, WalkPage, WalkStore } from '../../../src/storage/store.ts'
 import { CHANNEL_ID } from '../../helpers/fake-catalog.ts'
 import type { FakeClock } from '../../helpers/fake-clock.ts'
@@ -20,7 +20,7 @@ export type Subject = Readonly<{
 /** One empty database. */
 export type CopyFixture = Readonly<{
   /** Open a copy of the named catalog. By default, it keeps prices of 400 days that are at most a day old when seen. */
-  open(catalog: string, history?: HistoryRules): Promise<SqlStore>
+  open(catalog: string, history?: HistoryRules): Promise<StoredCopy>
   /** Two copies that are open at once see the same data. */
   isShared: boolean
   /** The clock of the copies. A database server uses its own clock for leases. */

@@ -3,13 +3,13 @@ import { runCommandLine } from '../../../src/cli/program.ts'
 import { createCommandIo } from '../../../src/command.ts'
 import { openCatalogStore } from '../../../src/catalog-service/store/open-store.ts'
 import { findMeta } from '../../../src/catalog-service/store/meta.ts'
-import { MOVED_CATALOG_TABLES, MOVED_USAGE_TABLES } from '../../../src/catalog-service/store/moved-tables.ts'
+import { MOVED_CATALOG_TABLES, MOVED_USAGE_TABLES } from '../../../src/catalog-service/store/tables.ts'
 import { DAY_MS, systemClock } from '../../../src/clock.ts'
 import type { Environment } from '../../../src/config/config.ts'
 import { copySqlite, openSqlite } from '../../../src/database/sqlite.ts'
 import { toDay } from '../../../src/offers/price-history.ts'
-import { MOVED_COPY_TABLES } from '../../../src/storage/moved-tables.ts'
-import { openSqlStore } from '../../../src/storage/sql-store.ts'
+import { MOVED_COPY_TABLES } from '../../../src/storage/tables.ts'
+import { openStoredCopy } from '../../../src/storage/stored-copy.ts'
 import { createOffer, createProduct, writeFeed } from '../../catalog-service/harness.ts'
 import { type CommandResult, makeFolder, makeSettings, runInProcess } from '../../cli/run-cli.ts'
 import { createFakePrompt } from '../../cli/fake-prompt.ts'
@@ -90,7 +90,7 @@ async function observe({ copyFile, catalogFile }: MoveFixture): Promise<void> {
   const catalogId = await catalog.read((reader) => findMeta(reader, 'catalog_id'))
   await catalog.close()
   const clock = createFakeClock(systemClock.nowMs())
-  const store = await openSqlStore({
+  const store = await openStoredCopy({
     database: { kind: 'sqlite', path: copyFile },
     catalog: `embedded:${catalogId}`,
     clock,

@@ -2,12 +2,12 @@ import { copyFileSync, writeFileSync } from 'node:fs'
 import request from 'supertest'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { seedSampleData } from '../../../src/catalog-service/sample/seed-sample-data.ts'
-import { LEFT_CATALOG_TABLES } from '../../../src/catalog-service/store/moved-tables.ts'
+import { LEFT_CATALOG_TABLES } from '../../../src/catalog-service/store/tables.ts'
 import { openCatalogStore } from '../../../src/catalog-service/store/open-store.ts'
 import { systemClock } from '../../../src/clock.ts'
 import type { Environment } from '../../../src/config/config.ts'
-import { LEFT_COPY_TABLES } from '../../../src/storage/moved-tables.ts'
-import { openSqlStore } from '../../../src/storage/sql-store.ts'
+import { LEFT_COPY_TABLES } from '../../../src/storage/tables.ts'
+import { openStoredCopy } from '../../../src/storage/stored-copy.ts'
 import { runInProcess, startBuilt } from '../../cli/run-cli.ts'
 import { setUpOnce } from '../../helpers/cleanup.ts'
 import { CHANNEL_ID } from '../../helpers/fake-catalog.ts'
@@ -224,7 +224,7 @@ const REFUSED: readonly Refusal[] = [
   [
     'another catalog in the target',
     async (_source, { address }) => {
-      const store = await openSqlStore({ database: address, catalog: 'https://catalog.example/' })
+      const store = await openStoredCopy({ database: address, catalog: 'https://catalog.example/' })
       await walkAll(store, [], 1)
       await store.close()
     },

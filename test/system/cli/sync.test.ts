@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import { openSqlStore } from '../../../src/storage/sql-store.ts'
-import { LEASE_MS } from '../../../src/storage/sql-walk-leases.ts'
+import { openStoredCopy } from '../../../src/storage/stored-copy.ts'
+import { LEASE_MS } from '../../../src/storage/walk-leases.ts'
 import { CHANNEL_ID, FAKE_KEY, makeWireProduct } from '../../helpers/fake-catalog.ts'
 import { toGtin } from '../../helpers/products.ts'
 import { makeFolder, makeSettings, runBuilt, startBuilt, startRemoteCatalog } from '../../cli/run-cli.ts'
@@ -46,7 +46,7 @@ describe('sync as a process', () => {
     const { catalog, settings } = await startFilled()
     await runBuilt(['sync'], settings)
     const path = settings['VITRINE_DATABASE_URL']?.replace('sqlite:', '') ?? ''
-    const other = await openSqlStore({ database: { kind: 'sqlite', path }, catalog: catalog.url })
+    const other = await openStoredCopy({ database: { kind: 'sqlite', path }, catalog: catalog.url })
     onTestFinished(() => other.close())
     await other.acquireWalkLease(CHANNEL_ID, { owner: 'server', forMs: LEASE_MS })
     await other.beginWalk(CHANNEL_ID, { nowMs: Date.now(), resumableSinceMs: Infinity })

@@ -5,7 +5,7 @@ import request from 'supertest'
 import { expect, onTestFinished, vi } from 'vitest'
 import { HOUR_MS, systemClock } from '../../../src/clock.ts'
 import type { Environment } from '../../../src/config/config.ts'
-import { openSqlStore } from '../../../src/storage/sql-store.ts'
+import { openStoredCopy } from '../../../src/storage/stored-copy.ts'
 import type { CopyStore } from '../../../src/storage/store.ts'
 import { runWalk } from '../../../src/sync/walk.ts'
 import { openSqlite } from '../../../src/database/sqlite.ts'
@@ -244,7 +244,7 @@ export function getFileSize(path: string): number {
 
 /** Open the stored copy; other processes may use it at the same time. */
 export async function openCopy({ catalog, path }: CrashFixture): Promise<CopyStore> {
-  const store = await openSqlStore({ database: { kind: 'sqlite', path }, catalog: catalog.url })
+  const store = await openStoredCopy({ database: { kind: 'sqlite', path }, catalog: catalog.url })
   onTestFinished(() => store.close().catch(() => {}))
   return store
 }

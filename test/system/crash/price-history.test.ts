@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { runBuilt } from '../../cli/run-cli.ts'
 import { CHANNEL_ID } from '../../helpers/fake-catalog.ts'
 import { toGtin } from '../../helpers/products.ts'
-import { openSqlStore } from '../../../src/storage/sql-store.ts'
+import { openStoredCopy } from '../../../src/storage/stored-copy.ts'
 import {
   type CrashFixture,
   PAGE_PRODUCTS,
@@ -19,7 +19,7 @@ const [OLD, NEW] = ['49.90', '39.90'] as const
 /** Read the observed prices of every product, each day once. */
 async function readHistory({ catalog, path }: CrashFixture): Promise<readonly string[]> {
   const history = { keptDays: 400, priceMaxAgeSeconds: 86_400 }
-  const store = await openSqlStore({ database: { kind: 'sqlite', path }, catalog: catalog.url, history })
+  const store = await openStoredCopy({ database: { kind: 'sqlite', path }, catalog: catalog.url, history })
   const histories: string[] = []
   for (let index = 0; index < PRODUCTS; index += 1)
     histories.push(JSON.stringify(await store.findPriceSeries(CHANNEL_ID, toGtin(index))))

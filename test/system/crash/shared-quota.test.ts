@@ -7,7 +7,7 @@ import { HOUR_MS, MINUTE_MS } from '../../../src/clock.ts'
 import { type Environment, parseConfig } from '../../../src/config/config.ts'
 import { Secret } from '../../../src/config/secrets.ts'
 import { type Context, createContext } from '../../../src/context.ts'
-import { openSqlStore } from '../../../src/storage/sql-store.ts'
+import { openStoredCopy } from '../../../src/storage/stored-copy.ts'
 import type { CopyStore } from '../../../src/storage/store.ts'
 import { runWalk } from '../../../src/sync/walk.ts'
 import { CatalogRateLimitedError, StoreError } from '../../../src/errors.ts'
@@ -225,7 +225,7 @@ type BreakableStore = Readonly<{ breakable: QuotaStore; store: CopyStore; setDow
 
 async function openBreakableStore(): Promise<BreakableStore> {
   const path = join(folder, 'copy.db')
-  const store = await openSqlStore({ database: { kind: 'sqlite', path }, catalog: catalog.url })
+  const store = await openStoredCopy({ database: { kind: 'sqlite', path }, catalog: catalog.url })
   onTestFinished(() => store.close())
   let isDown = false
   const breakable: QuotaStore = {

@@ -4,7 +4,7 @@ import { openCatalogStore } from '../../../src/catalog-service/store/open-store.
 import { systemClock } from '../../../src/clock.ts'
 import { type PostgresAddress, databaseAddressParser } from '../../../src/config/database-address.ts'
 import { checkServer } from '../../../src/database/check-server.ts'
-import { openSqlStore } from '../../../src/storage/sql-store.ts'
+import { openStoredCopy } from '../../../src/storage/stored-copy.ts'
 import { makeFolder, makeSettings, runBuilt, startBuilt } from '../../cli/run-cli.ts'
 import { startPgbouncer } from '../../helpers/pgbouncer.ts'
 import { type TestDatabase, usePostgres } from '../../helpers/postgres.ts'
@@ -34,7 +34,7 @@ const parse = (url: string): PostgresAddress => databaseAddressParser.parse(url)
 
 const OPENERS = {
   'stored copy': async (database: PostgresAddress): Promise<void> =>
-    (await openSqlStore({ database, catalog: CATALOG })).close(),
+    (await openStoredCopy({ database, catalog: CATALOG })).close(),
   catalog: async (database: PostgresAddress): Promise<void> =>
     (await openCatalogStore({ database, clock: systemClock })).close(),
 } as const
@@ -171,7 +171,7 @@ describeWithProgram('pgbouncer', 'PgBouncer', () => {
     const pooled = new URL(url)
     pooled.host = `127.0.0.1:${port}`
     const failures: unknown[] = []
-    const store = await openSqlStore({
+    const store = await openStoredCopy({
       database: parse(pooled.href),
       catalog: CATALOG,
       service: { visitorTimeoutMs: 2_000, onFailure: (error) => failures.push(error) },

@@ -1,5 +1,5 @@
 import { openCatalogStore } from '../../../src/catalog-service/store/open-store.ts'
-import { openSqlStore } from '../../../src/storage/sql-store.ts'
+import { openStoredCopy } from '../../../src/storage/stored-copy.ts'
 import { describeLeases } from '../../database/lease-model.ts'
 import { type FakeClock, createFakeClock } from '../../helpers/fake-clock.ts'
 import { useDatabase } from '../use-database.ts'
@@ -24,7 +24,7 @@ describeLeases('PostgreSQL', async () => {
   }
   const { address } = database
   const clock = getClock('')
-  await (await openSqlStore({ database: address, catalog: '', clock })).close()
+  await (await openStoredCopy({ database: address, catalog: '', clock })).close()
   await (await openCatalogStore({ database: address, clock })).close()
   return {
     copyAddress: address,

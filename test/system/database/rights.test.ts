@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { openCatalogStore } from '../../../src/catalog-service/store/open-store.ts'
 import { systemClock } from '../../../src/clock.ts'
 import { type PostgresAddress, databaseAddressParser } from '../../../src/config/database-address.ts'
-import { openSqlStore } from '../../../src/storage/sql-store.ts'
+import { openStoredCopy } from '../../../src/storage/stored-copy.ts'
 import { makeFolder, makeSettings, runBuilt, startRemoteCatalog } from '../../cli/run-cli.ts'
 import { addApiKey } from '../../catalog-service/harness.ts'
 import { CHANNEL_ID, makeWireProduct } from '../../helpers/fake-catalog.ts'
@@ -34,7 +34,7 @@ async function createRoleDatabase(...grants: readonly string[]): Promise<RoleDat
 /** Open, write and close one of the two databases. */
 const USES = {
   vitrine_copy: async (database: PostgresAddress): Promise<void> => {
-    const store = await openSqlStore({ database, catalog: 'http://catalog.example' })
+    const store = await openStoredCopy({ database, catalog: 'http://catalog.example' })
     try {
       await store.putChannelList([], 1)
     } finally {

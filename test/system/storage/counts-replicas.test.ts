@@ -1,6 +1,6 @@
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import { toDay } from '../../../src/offers/price-history.ts'
-import { openSqlStore } from '../../../src/storage/sql-store.ts'
+import { openStoredCopy } from '../../../src/storage/stored-copy.ts'
 import { NOON_MS } from '../../helpers/harness.ts'
 import { makeProduct, toGtin } from '../../helpers/products.ts'
 import { ALLOWED_COUNT_COLUMNS } from '../../storage/conformance/count-columns.ts'
@@ -18,7 +18,7 @@ const database = useDatabase()
 beforeEach(() => database.truncate())
 
 async function open(): Promise<Copy> {
-  const copy = await openSqlStore({ database: database.address, catalog: 'c' })
+  const copy = await openStoredCopy({ database: database.address, catalog: 'c' })
   onTestFinished(() => copy.close())
   return copy
 }

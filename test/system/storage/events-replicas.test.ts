@@ -4,7 +4,7 @@ import { Secret } from '../../../src/config/secrets.ts'
 import { createWebhook } from '../../../src/events/webhook.ts'
 import { createLogger } from '../../../src/observability/logger.ts'
 import { createMetrics } from '../../../src/observability/metrics.ts'
-import { openSqlStore } from '../../../src/storage/sql-store.ts'
+import { openStoredCopy } from '../../../src/storage/stored-copy.ts'
 import { addCleanup } from '../../helpers/cleanup.ts'
 import { EVENT_SECRET, isSignatureValid, startEventReceiver } from '../../helpers/event-receiver.ts'
 import { makeWireOffer } from '../../helpers/fake-catalog.ts'
@@ -32,7 +32,7 @@ test('two replicas that walk and send at once - each event once, and in order', 
   sell(['Kopje'])
   const replicas = await Promise.all(
     ['one', 'two'].map(async () => {
-      const store = await openSqlStore({ database: database.address, catalog: 'c' })
+      const store = await openStoredCopy({ database: database.address, catalog: 'c' })
       const webhook = createWebhook({
         webhook: { url: new Secret(receiver.url), secret: new Secret(EVENT_SECRET) },
         proxies: NO_PROXIES,

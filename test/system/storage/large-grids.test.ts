@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Offer, Product } from '../../../src/catalog/contract.ts'
-import { type SqlStore, openSqlStore } from '../../../src/storage/sql-store.ts'
+import { type StoredCopy, openStoredCopy } from '../../../src/storage/stored-copy.ts'
 import type { DealSort } from '../../../src/offers/deals.ts'
 import type { DealQuery } from '../../../src/storage/store.ts'
 import { toPriceText } from '../../../src/offers/price-history.ts'
@@ -95,7 +95,7 @@ function findRatio(card: string): number {
 }
 
 /** Import what was observed before the walk. */
-async function importHistory(copy: SqlStore): Promise<void> {
+async function importHistory(copy: StoredCopy): Promise<void> {
   const runs = products.flatMap(({ gtin, offers }, index) =>
     offers.flatMap((offer) => {
       const price = findReference(offer, index)
@@ -115,7 +115,7 @@ async function importHistory(copy: SqlStore): Promise<void> {
     await copy.importRuns(CHANNEL, runs.slice(first, first + 500))
 }
 
-async function fill(copy: SqlStore): Promise<void> {
+async function fill(copy: StoredCopy): Promise<void> {
   await importHistory(copy)
   const nowMs = clock.nowMs()
   const walk = await begin(copy, nowMs)
@@ -139,17 +139,17 @@ function computeFullGrid(over: Partial<DealQuery>): readonly string[] {
 }
 
 const options = { catalog: 'c', clock, history: RULES }
-const stores: Record<string, SqlStore> = {}
+const stores: Record<string, StoredCopy> = {}
 const closings: (() => Promise<void>)[] = []
 
 beforeAll(async () => {
   const folder = await mkdtemp(join(tmpdir(), 'vitrine-large-'))
   const { address, drop } = await usePostgres().makeDatabase()
-  stores['SQLite'] = await openSqlStore({
+  stores['SQLite'] = await openStoredCopy({
     database: { kind: 'sqlite', path: join(folder, 'copy.db') },
     ...options,
   })
-  stores['PostgreSQL'] = await openSqlStore({ database: address, ...options })
+  stores['PostgreSQL'] = await openStoredCopy({ database: address, ...options })
   closings.push(() => rm(folder, { recursive: true, force: true }), drop)
   await Promise.all(Object.values(stores).map(fill))
 })

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { openReadThread } from '../../../src/storage/long-reads.ts'
-import { type SqlStore, openSqlStore } from '../../../src/storage/sql-store.ts'
+import { type StoredCopy, openStoredCopy } from '../../../src/storage/stored-copy.ts'
 import { isShortRead } from '../../../src/storage/store.ts'
 import { makeParsedOffer, makeProduct, toGtin } from '../../helpers/products.ts'
 import { CHANNEL, makeQuery, walkAll } from '../../storage/conformance/subject.ts'
@@ -16,12 +16,12 @@ const products = Array.from({ length: 600 }, (_, index) =>
   }),
 )
 
-let store: SqlStore
+let store: StoredCopy
 let path: string
 beforeEach(async () => {
   const folder = await mkdtemp(join(tmpdir(), 'vitrine-threads-'))
   path = join(folder, 'copy.db')
-  store = await openSqlStore({
+  store = await openStoredCopy({
     database: { kind: 'sqlite', path },
     catalog: 'c',
     openLongReads: openReadThread,
@@ -35,7 +35,7 @@ beforeEach(async () => {
 
 describe('long reads in a separate thread', () => {
   test('grids, counts and searches - equal the results of the calling thread', async () => {
-    const direct = await openSqlStore({ database: { kind: 'sqlite', path }, catalog: 'c' })
+    const direct = await openStoredCopy({ database: { kind: 'sqlite', path }, catalog: 'c' })
     onTestFinished(() => direct.close())
     const short = makeQuery({ limit: 5 })
     const long = makeQuery({ searchText: 'lamp 5', excluded: ['nobody'], sort: 'saving' })
@@ -51,7 +51,7 @@ describe('long reads in a separate thread', () => {
   })
 
   test('counts - equal the results of the calling thread', async () => {
-    const direct = await openSqlStore({ database: { kind: 'sqlite', path }, catalog: 'c' })
+    const direct = await openStoredCopy({ database: { kind: 'sqlite', path }, catalog: 'c' })
     onTestFinished(() => direct.close())
     const gtin = toGtin(1)
     const key = { channelId: CHANNEL, day: 9, gtin, sub: 'a' }
@@ -60,7 +60,7 @@ describe('long reads in a separate thread', () => {
       clicks: [{ ...key, merchant: 'Kopje', clicks: 2 }],
     })
     const period = { fromDay: 9, untilDay: 9 }
-    const readCounts = (from: SqlStore) =>
+    const readCounts = (from: StoredCopy) =>
       Promise.all([
         from.listPlacements(CHANNEL, { ...period, gtins: [gtin] }),
         from.listClicks(CHANNEL, { ...period, limit: 9 }),

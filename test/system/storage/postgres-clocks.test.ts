@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { type RateLimiter, createRateLimiter } from '../../../src/catalog/rate-limiter.ts'
 import { DAY_MS, MINUTE_MS, SECOND_MS } from '../../../src/clock.ts'
-import { openSqlStore } from '../../../src/storage/sql-store.ts'
+import { openStoredCopy } from '../../../src/storage/stored-copy.ts'
 import { CatalogRateLimitedError } from '../../../src/errors.ts'
 import { createFakeClock } from '../../helpers/fake-clock.ts'
 import { useDatabase } from '../use-database.ts'
@@ -21,7 +21,7 @@ type Machine = Readonly<{ copy: Copy; limiter: RateLimiter; nowMs: number }>
 async function openMachine(aheadMs: number): Promise<Machine> {
   const nowMs = Date.now() + aheadMs
   const clock = createFakeClock(nowMs)
-  const copy = await openSqlStore({ database: database.address, catalog: CATALOG, clock })
+  const copy = await openStoredCopy({ database: database.address, catalog: CATALOG, clock })
   onTestFinished(() => copy.close())
   return { copy, limiter: createRateLimiter({ clock, unknownLookupsPerHour: 10, store: copy }), nowMs }
 }

@@ -5,10 +5,10 @@ import { Client } from 'pg'
 import { recordCall, createQuotaState } from '../../../src/catalog/quota.ts'
 import { createRateLimiter } from '../../../src/catalog/rate-limiter.ts'
 import type { Product } from '../../../src/catalog/contract.ts'
-import { LEASE_MS } from '../../../src/storage/sql-walk-leases.ts'
+import { LEASE_MS } from '../../../src/storage/walk-leases.ts'
 import { openCopyDatabase } from '../../../src/storage/copy-database.ts'
 import { COPY_MIGRATIONS } from '../../../src/storage/tables.ts'
-import { openSqlStore } from '../../../src/storage/sql-store.ts'
+import { openStoredCopy } from '../../../src/storage/stored-copy.ts'
 import type { Lookup } from '../../../src/storage/store.ts'
 import { createFakeClock } from '../../helpers/fake-clock.ts'
 import { NOON_MS } from '../../helpers/harness.ts'
@@ -33,7 +33,7 @@ const database = useDatabase()
 beforeEach(() => database.truncate())
 
 /** Open a machine's connections to the shared database. The test must close them. */
-const openUnclosed = (): Promise<Copy> => openSqlStore({ database: database.address, catalog: CATALOG })
+const openUnclosed = (): Promise<Copy> => openStoredCopy({ database: database.address, catalog: CATALOG })
 
 async function countDeadlocks(): Promise<number> {
   const [row] = await database.run(
@@ -123,7 +123,7 @@ test('machine disconnected while it holds the quota lock - the others cannot cou
   onTestFinished(() => disconnected.end())
   await disconnected.query('begin; select * from vitrine_copy.quotas for update')
   const failures: unknown[] = []
-  const other = await openSqlStore({
+  const other = await openStoredCopy({
     database: { ...database.address, statementTimeoutMs: 2_000 },
     catalog: CATALOG,
     service: { visitorTimeoutMs: 10_000, onFailure: (error) => failures.push(error) },
@@ -287,7 +287,7 @@ describe('machines that start together', () => {
     const empty = await server.makeDatabase()
     onTestFinished(() => empty.drop())
     const copies = await Promise.all(
-      Array.from({ length: 10 }, () => openSqlStore({ database: empty.address, catalog: CATALOG })),
+      Array.from({ length: 10 }, () => openStoredCopy({ database: empty.address, catalog: CATALOG })),
     )
     for (const copy of copies) await copy.close()
     const steps = await server.run(empty.url, 'select name from vitrine_copy.kysely_migration order by name')

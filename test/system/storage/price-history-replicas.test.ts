@@ -1,6 +1,6 @@
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import type { Product } from '../../../src/catalog/contract.ts'
-import { openSqlStore } from '../../../src/storage/sql-store.ts'
+import { openStoredCopy } from '../../../src/storage/stored-copy.ts'
 import type { Lookup } from '../../../src/storage/store.ts'
 import { createFakeClock } from '../../helpers/fake-clock.ts'
 import { toGtin } from '../../helpers/products.ts'
@@ -18,7 +18,7 @@ const clock = createFakeClock(0)
 
 async function open(isServer: boolean): Promise<Copy> {
   const address = isServer ? database.address : ({ kind: 'sqlite', path: ':memory:' } as const)
-  const copy = await openSqlStore({ database: address, catalog: 'c', clock, history: RULES })
+  const copy = await openStoredCopy({ database: address, catalog: 'c', clock, history: RULES })
   onTestFinished(() => copy.close())
   return copy
 }

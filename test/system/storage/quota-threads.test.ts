@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { expect, onTestFinished, test } from 'vitest'
-import { openSqlStore } from '../../../src/storage/sql-store.ts'
+import { openStoredCopy } from '../../../src/storage/stored-copy.ts'
 import { NOON_MS } from '../../helpers/harness.ts'
 
 const CATALOG = 'https://one.example'
@@ -15,7 +15,7 @@ const built = (name: string): string =>
 test('three rate limiters in separate threads at the same time - together they use exactly the share', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'vitrine-quota-'))
   const path = join(folder, 'copy.db')
-  const copy = await openSqlStore({ database: { kind: 'sqlite', path }, catalog: CATALOG })
+  const copy = await openStoredCopy({ database: { kind: 'sqlite', path }, catalog: CATALOG })
   onTestFinished(async () => {
     await copy.close()
     await rm(folder, { recursive: true, force: true })
@@ -38,9 +38,9 @@ function callInThread(
     const { parentPort, workerData } = require('node:worker_threads')
     const run = async () => {
       const { createRateLimiter } = await import(${built('catalog/rate-limiter')})
-      const { openSqlStore } = await import(${built('storage/sql-store')})
+      const { openStoredCopy } = await import(${built('storage/stored-copy')})
       const database = { kind: 'sqlite', path: ${JSON.stringify(path)} }
-      const store = await openSqlStore({ database, catalog: ${JSON.stringify(CATALOG)} })
+      const store = await openStoredCopy({ database, catalog: ${JSON.stringify(CATALOG)} })
       const clock = { nowMs: () => ${NOON_MS}, wait: () => Promise.resolve() }
       const limiter = createRateLimiter({ clock, unknownLookupsPerHour: 0, dailyLimit: ${DAILY_LIMIT}, store })
       const { ready, threadCount } = workerData

@@ -2,14 +2,19 @@ import { type Kysely, sql } from 'kysely'
 import { type Clock, SECOND_MS, systemClock } from '../clock.ts'
 import type { DatabaseAddress } from '../config/database-address.ts'
 import { type Connection, type ServiceOptions, openConnection } from '../database/connection.ts'
-import { readDatabaseTime } from '../database/lease-time.ts'
+import { readDatabaseTime } from '../database/leases.ts'
 import type { MigrationListener } from '../database/migrate.ts'
 import { type LockTimeouts, type OpenDatabase, readInSnapshot } from '../database/open-database.ts'
 import { findFileId } from '../lib/paths.ts'
-import { type CopyAccess, openCopyDatabase } from './copy-database.ts'
+import { findChannelList, putChannelList, recordEmptyChannelList } from './channels.ts'
+import { type CopyAccess, openCopyDatabase, shrinkFile } from './copy-database.ts'
+import { createCountWriter } from './count-writer.ts'
+import { findDealCurrency } from './deals.ts'
+import { createEventStore } from './events.ts'
 import { type LongReads, type OpenLongReads, createLongReads } from './long-reads.ts'
+import { createLookupWriter } from './lookup-writer.ts'
+import { createLookupLeases, findPicture, findProduct, findProducts } from './lookups.ts'
 import type { CopyTables } from './schema.ts'
-import { findChannelList, putChannelList, recordEmptyChannelList } from './sql-channels.ts'
 import {
   type CopyReader,
   countOffers,
@@ -17,29 +22,22 @@ import {
   findFutureCopies,
   findMalformedEntry,
   readCopyState,
-} from './sql-copies.ts'
-import { createCountWriter } from './sql-coverage.ts'
-import { findDealCurrency } from './sql-deals.ts'
-import { createEventStore } from './sql-events.ts'
-import { type HistoryTransfer, createHistoryTransfer } from './sql-history-transfer.ts'
-import { createLookupLeases } from './sql-lookup-leases.ts'
-import { createLookupWriter } from './sql-lookup-writer.ts'
-import { findPicture, findProduct, findProducts } from './sql-lookups.ts'
+} from './copies.ts'
+import { type HistoryTransfer, createHistoryTransfer } from './history-transfer.ts'
 import {
   type HistoryRules,
   NO_HISTORY,
   countObservedDays,
   readPriceSeries,
   toKeptPeriod,
-} from './sql-price-history.ts'
-import { updateQuota } from './sql-quota.ts'
-import { findUnfinishedWalks } from './sql-walk-leases.ts'
-import { createSqlWalkStore } from './sql-walk-store.ts'
-import { maintainSearchIndex } from './sqlite-search-index.ts'
-import { shrinkFile } from './sqlite-shrink.ts'
+} from './price-history.ts'
+import { updateQuota } from './quota.ts'
+import { findUnfinishedWalks } from './walk-leases.ts'
+import { maintainSearchIndex } from './search-index.ts'
 import { type CopyEntry, type CopyStore, type WalkStore, isShortRead } from './store.ts'
+import { createWalkStore } from './walks.ts'
 
-export type SqlStoreOptions = Readonly<{
+export type StoredCopyOptions = Readonly<{
   database: DatabaseAddress
   /** Identifies the copy: a different catalog address starts a new one. */
   catalog: string
@@ -56,7 +54,7 @@ export type SqlStoreOptions = Readonly<{
   openLongReads?: OpenLongReads
 }>
 
-export type SqlStore = CopyStore &
+export type StoredCopy = CopyStore &
   WalkStore &
   HistoryTransfer &
   Readonly<{
@@ -81,7 +79,7 @@ const UNAVAILABLE_MS: number = 30 * SECOND_MS
  * Open the stored copy of one catalog. Every method says in which lane it runs (`database/connection.ts`).
  * @throws StoreVersionError when another version created the database; without `service`, StoreError.
  */
-export async function openSqlStore(options: SqlStoreOptions): Promise<SqlStore> {
+export async function openStoredCopy(options: StoredCopyOptions): Promise<StoredCopy> {
   const { catalog, clock = systemClock, history = NO_HISTORY } = options
   const connection = await connect(options)
   const isServer = options.database.kind === 'postgres'
@@ -106,7 +104,7 @@ export async function openSqlStore(options: SqlStoreOptions): Promise<SqlStore> 
     readDatabaseTime: () => connection.read(({ reader }) => readDatabaseTime(reader)),
     ping: () => connection.ping(),
     checkWritable: () => connection.checkWritable(),
-    ...createSqlWalkStore(connection, catalog, { clock, history }),
+    ...createWalkStore(connection, catalog, { clock, history }),
     ...createHistoryTransfer(connection, catalog, { clock, history }),
     findDamage: async () => (isServer ? null : connection.read(({ reader }) => findDamage(reader))),
     // PostgreSQL maintains its files itself.
@@ -197,7 +195,7 @@ function createScans(connection: Connection<CopyTables, OpenCopy>, history: Hist
   } satisfies Partial<CopyStore>
 }
 
-function connect(options: SqlStoreOptions): Promise<Connection<CopyTables, OpenCopy>> {
+function connect(options: StoredCopyOptions): Promise<Connection<CopyTables, OpenCopy>> {
   const { database, access = 'walk', service, clock } = options
   const isServer = database.kind === 'postgres'
   return openConnection<CopyTables, OpenCopy>({
@@ -220,7 +218,7 @@ function connect(options: SqlStoreOptions): Promise<Connection<CopyTables, OpenC
 type OpenCopy = OpenDatabase<CopyTables> &
   Readonly<{ readCopy: CopyReader; directReads: LongReads; longReads: LongReads }>
 
-async function openCopy(options: SqlStoreOptions, timeouts?: LockTimeouts): Promise<OpenCopy> {
+async function openCopy(options: StoredCopyOptions, timeouts?: LockTimeouts): Promise<OpenCopy> {
   const { database, catalog, access, service, clock = systemClock, onMigrated, openLongReads } = options
   const opened = await openCopyDatabase(database, {
     access: service === undefined ? access : 'service',

@@ -7,7 +7,7 @@ import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import type { Product } from '../../src/catalog/contract.ts'
 import { openCopyDatabase } from '../../src/storage/copy-database.ts'
 import type { CopyTables } from '../../src/storage/schema.ts'
-import { openSqlStore } from '../../src/storage/sql-store.ts'
+import { openStoredCopy } from '../../src/storage/stored-copy.ts'
 import { makeParsedOffer, makeProduct, toGtin } from '../helpers/products.ts'
 import { CHANNEL, type Copy, begin, makePage, walkAll } from './conformance/subject.ts'
 import { toRunCount } from '../helpers/property-runs.ts'
@@ -24,7 +24,7 @@ type CopyFixture = Readonly<{ copy: Copy; database: Kysely<CopyTables>; close():
 
 async function open(name: string): Promise<CopyFixture> {
   const database = { kind: 'sqlite', path: join(folder, name) } as const
-  const copy = await openSqlStore({ database, catalog: CATALOG })
+  const copy = await openStoredCopy({ database, catalog: CATALOG })
   const opened = await openCopyDatabase(database)
   const close = async (): Promise<void> => {
     await opened.close()

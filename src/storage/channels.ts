@@ -1,7 +1,11 @@
+import { existsSync } from 'node:fs'
 import { type Kysely, type Transaction, sql } from 'kysely'
 import { CHANNEL_KINDS, type Channel } from '../catalog/contract.ts'
 import { toLatestPlausibleMs } from '../clock.ts'
+import type { DatabaseAddress } from '../config/database-address.ts'
 import { inList } from '../database/dialect.ts'
+import { StoreError, VitrineError } from '../errors.ts'
+import { openCopyDatabase } from './copy-database.ts'
 import type { ChannelListsTable, ChannelsTable, CopyTables } from './schema.ts'
 import type { ChannelList } from './store.ts'
 
@@ -61,4 +65,36 @@ export async function recordEmptyChannelList(
 function toChannel(row: ChannelsTable): Channel {
   const kind = CHANNEL_KINDS.find((candidate) => candidate === row.kind) ?? 'other'
   return { id: row.channel_id, name: row.name, kind, url: row.url }
+}
+
+/** The catalog id follows it in the name of the copy. */
+const EMBEDDED_PREFIX = 'embedded:'
+
+export function toEmbeddedCopyName(catalogId: string): string {
+  return `${EMBEDDED_PREFIX}${catalogId}`
+}
+
+/**
+ * Find the id of the embedded catalog whose channel list was stored last; `undefined` when there is none or no copy. Catalogs
+ * that have only channels of `ignoredChannelIds` do not count.
+ * @throws StoreError, StoreVersionError
+ */
+export async function findEmbeddedCatalog(
+  address: DatabaseAddress,
+  ignoredChannelIds: readonly string[],
+): Promise<string | undefined> {
+  if (address.kind === 'sqlite' && !existsSync(address.path)) return undefined
+  const { reader, close } = await openCopyDatabase(address, { access: 'check' })
+  try {
+    const { rows } = await sql<{ catalog: string }>`
+      select c.catalog from channels c join channel_lists l on l.catalog = c.catalog
+      where c.catalog like ${`${EMBEDDED_PREFIX}%`} and not ${inList(reader, 'c.channel_id', ignoredChannelIds)}
+      order by l.as_of_ms desc limit 1`.execute(reader)
+    return rows[0]?.catalog.slice(EMBEDDED_PREFIX.length)
+  } catch (error) {
+    if (error instanceof VitrineError) throw error
+    throw new StoreError('the stored copy cannot be read', { cause: error })
+  } finally {
+    await close()
+  }
 }

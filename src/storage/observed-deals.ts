@@ -21,7 +21,7 @@ import {
   type WalkedDays,
   readHistories,
   readWalkedDays,
-} from './sql-price-history.ts'
+} from './price-history.ts'
 
 type NewDeal = Omit<DealsTable, 'id'>
 

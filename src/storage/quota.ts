@@ -9,7 +9,7 @@ import {
 } from '../catalog/quota.ts'
 import { HOUR_MS, MINUTE_MS } from '../clock.ts'
 import { isPostgres } from '../database/dialect.ts'
-import { readDatabaseTime } from '../database/lease-time.ts'
+import { readDatabaseTime } from '../database/leases.ts'
 import type { CopyTables } from './schema.ts'
 
 /** Days of call counts that are kept for the operator. */

@@ -6,7 +6,7 @@ import { createPause } from '../lib/backoff.ts'
 import type { CopyTables } from './schema.ts'
 import { retry } from '../database/retries.ts'
 
-/** Create, fill and rebuild the FTS5 search index of a SQLite file. `sql-search.ts` reads it. */
+/** Create, fill and rebuild the FTS5 search index of a SQLite file. `search.ts` reads it. */
 
 /** `done`: there is nothing left to fill. */
 type FillOutcome = 'more' | 'done'
@@ -25,7 +25,6 @@ const REBUILD_PAUSE_MS: number = MINUTE_MS
 
 /** SQLite's messages about a damaged index. A constraint without a name belongs to FTS5's own tables. */
 const INDEX_DAMAGE = /^(?:fts5: corrupt|constraint failed$)/
-
 
 /** From this number of products on, one bulk insert of the words costs less than the trigger for each product. */
 const BULK_INSERT_MIN_PRODUCTS = 8

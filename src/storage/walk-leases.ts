@@ -1,7 +1,7 @@
 import { type Kysely, type SqlBool, type Transaction, sql } from 'kysely'
 import { type Clock, SECOND_MS } from '../clock.ts'
-import { toLeaseTime } from '../database/lease-time.ts'
 import {
+  toLeaseTime,
   type LeaseRow,
   acquireFencedLease,
   createExpiredCondition,
@@ -12,7 +12,7 @@ import {
 import { WalkError } from '../errors.ts'
 import type { CopyConnection } from './copy-database.ts'
 import type { CopyTables } from './schema.ts'
-import { type CopyRow, getOrCreateCopy } from './sql-copies.ts'
+import { type CopyRow, getOrCreateCopy } from './copies.ts'
 import type { UnfinishedWalk, WalkStore } from './store.ts'
 
 /** A walk that does not extend its lease for this long can be taken over by another process. */

@@ -6,8 +6,8 @@ import { type PriceRun, clipRun, replaceRuns, toRuns } from '../offers/price-run
 import { compareTexts } from '../offers/ranking.ts'
 import type { CopyConnection } from './copy-database.ts'
 import type { CopyTables, PriceChangesTable } from './schema.ts'
-import { createCopyReader, getOrCreateCopy } from './sql-copies.ts'
-import { refreshFalls } from './sql-observed-deals.ts'
+import { createCopyReader, getOrCreateCopy } from './copies.ts'
+import { refreshFalls } from './observed-deals.ts'
 import {
   type HistoryRules,
   type KeptPeriod,
@@ -17,7 +17,7 @@ import {
   recordObservedDays,
   toKeptPeriod,
   toRow,
-} from './sql-price-history.ts'
+} from './price-history.ts'
 
 /** A run of days of one merchant's price of a product. */
 export type HistoryRun = PriceRun & Readonly<{ gtin: string; merchantKey: string; currency: string }>

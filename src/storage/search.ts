@@ -1,11 +1,11 @@
 import { type Kysely, type QueryExecutorProvider, type RawBuilder, type SqlBool, sql } from 'kysely'
 import { isPostgres } from '../database/dialect.ts'
-import { createDeadlineCheck } from '../database/read-deadline.ts'
+import { createDeadlineCheck } from '../database/sqlite.ts'
 import { compareTexts } from '../offers/ranking.ts'
 import { cleanText, foldCaseAndAccents } from '../offers/text.ts'
 import type { CopyTables } from './schema.ts'
-import { type CopyRow, type CopyView, createVersionCondition } from './sql-copies.ts'
-import { readProducts } from './sql-lookups.ts'
+import { type CopyRow, type CopyView, createVersionCondition } from './copies.ts'
+import { readProducts } from './lookups.ts'
 import type { CopyEntry } from './store.ts'
 
 /**

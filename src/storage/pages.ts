@@ -4,14 +4,18 @@ import type { Offer, Product } from '../catalog/contract.ts'
 import { isFuture, toLatestPlausibleMs } from '../clock.ts'
 import { getJsonFunctions, inList } from '../database/dialect.ts'
 import { compareTexts } from '../offers/ranking.ts'
-import type { CopyRow } from './sql-copies.ts'
-import { type GtinRange, keepTimes, readLeftOutMerchants, splitRange } from './sql-left-out.ts'
 import { type CanonicalProduct, type StoredProduct, toStoredProduct, toCanonicalProduct } from './rows.ts'
 import type { CopyTables } from './schema.ts'
-import { NO_RECORDED_PRICES, type PageHistory, readPageHistory } from './sql-page-history.ts'
-import type { HistoryRules } from './sql-price-history.ts'
-import type { WalkWriter } from './sql-walk-leases.ts'
+import type { CopyRow } from './copies.ts'
+import { NO_RECORDED_PRICES, type PageHistory, readPageHistory } from './page-history.ts'
+import type { HistoryRules } from './price-history.ts'
+import type { WalkWriter } from './walk-leases.ts'
+import type { WalkPage } from './store.ts'
 import {
+  type GtinRange,
+  keepTimes,
+  readLeftOutMerchants,
+  splitRange,
   type Version,
   collectFirstSeen,
   countDealsByVersion,
@@ -21,8 +25,7 @@ import {
   setCheckedAt,
   setUntilWalk,
   takeSavedFirstSeen,
-} from './sql-versions.ts'
-import type { WalkPage } from './store.ts'
+} from './versions.ts'
 
 /** Most rows per transaction, so that other writers never wait long. */
 export const MAX_TRANSACTION_ROWS = 500

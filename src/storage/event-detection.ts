@@ -4,12 +4,10 @@ import { toDay } from '../offers/price-history.ts'
 import { compareTexts } from '../offers/ranking.ts'
 import type { ShopBook } from '../offers/shop-book.ts'
 import { cleanText } from '../offers/text.ts'
-import { type DayPeriod, sumStates } from './counts.ts'
-import type { EventDetails } from './events.ts'
+import { type DayPeriod, sumStates, listPlacements } from './counts.ts'
+import { type EventDetails, insertEvents } from './events.ts'
 import type { CopyTables } from './schema.ts'
-import { createVersionCondition } from './sql-copies.ts'
-import { listPlacements } from './sql-coverage-reads.ts'
-import { insertEvents } from './sql-events.ts'
+import { createVersionCondition } from './copies.ts'
 
 /** Days in which widgets must have asked for a product, on at least two of them: a bot's requests are seldom repeated. */
 const WATCHED_DAYS = 28

@@ -1,10 +1,10 @@
 import { type Kysely, type RawBuilder, type SqlBool, sql } from 'kysely'
 import { asRare, isPostgres, withoutIndex } from '../database/dialect.ts'
-import { createDeadlineCondition } from '../database/read-deadline.ts'
+import { createDeadlineCondition } from '../database/sqlite.ts'
 import { toLargestRatioKey, toPriceKey } from '../offers/money.ts'
 import { foldCase } from '../offers/text.ts'
 import type { CopyTables } from './schema.ts'
-import { type CopyView, createVersionCondition } from './sql-copies.ts'
+import { type CopyView, createVersionCondition } from './copies.ts'
 import {
   WORD,
   createWordCondition,
@@ -12,8 +12,8 @@ import {
   splitWords,
   toIndexWords,
   replaceOnSplitWord,
-} from './sql-search.ts'
-import { createEvidenceCondition } from './sql-observed-deals.ts'
+} from './search.ts'
+import { createEvidenceCondition } from './observed-deals.ts'
 import type { DealQuery } from './store.ts'
 
 /** A filter with at most this many deals is rare: its deals are read through the filter's index and sorted. */

@@ -4,7 +4,7 @@ import { DAY_MS, isFuture } from '../clock.ts'
 import { type OfferTimes, createPriceCheck, findPriceEndMs } from '../offers/price-age.ts'
 import { MAX_UNOBSERVED_DAYS, collectPrices, toDay } from '../offers/price-history.ts'
 import { parseCheckedAt } from './rows.ts'
-import { type GtinRange, splitRange } from './sql-left-out.ts'
+import { type GtinRange, splitRange } from './versions.ts'
 import type { CopyTables } from './schema.ts'
 import {
   type FallFinder,
@@ -12,8 +12,8 @@ import {
   findNoReference,
   readFallenGtins,
   refreshFalls,
-} from './sql-observed-deals.ts'
-import { type HistoryRules, readWalkedDays, recordSightings, recordWalkedRange } from './sql-price-history.ts'
+} from './observed-deals.ts'
+import { type HistoryRules, readWalkedDays, recordSightings, recordWalkedRange } from './price-history.ts'
 import type { WalkPage } from './store.ts'
 
 /** The rest of a page that is not yet applied. */
