@@ -4,7 +4,7 @@ import express, { type Express, type NextFunction, type Request, type Response, 
 import { CACHE_SECONDS, VERSION_PATH } from '../catalog/contract.ts'
 import { SECOND_MS, computeNextMidnightUtcMs } from '../clock.ts'
 import type { Secret } from '../config/secrets.ts'
-import { findSqlState } from '../database/failures.ts'
+import { isInvalidStatement } from '../database/failures.ts'
 import { CatalogServiceError, StoreError } from '../errors.ts'
 import { createGuardedServer } from '../http/guarded-server.ts'
 import { listen } from '../http/listen.ts'
@@ -179,15 +179,9 @@ async function findProduct(store: CatalogStore, request: Request, organizationId
   return { value: found.product, changesInMs: computeChangesInMs(store, found.changesAtMs) }
 }
 
-/**
- * SQLSTATE class 42: the statement is invalid, so a retry fails too. An operator can fix a missing right (42501) and a prepared
- * statement that a pooler hides (42P05).
- */
-const PERMANENT_ERROR_STATE = /^42(?!501|P05)/
-
 function toServiceError(error: unknown): CatalogServiceError {
   if (error instanceof CatalogServiceError) return error
-  if (error instanceof StoreError && !PERMANENT_ERROR_STATE.test(findSqlState(error) ?? ''))
+  if (error instanceof StoreError && !isInvalidStatement(error))
     return new CatalogServiceError(503, 'the catalog is busy; try again in a moment')
   return new CatalogServiceError(500, 'something went wrong in the catalog service')
 }

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import { type Transaction, sql } from 'kysely'
 import { type Clock, SECOND_MS, isWithin, systemClock } from '../clock.ts'
 import { StoreError, StoreVersionError, VitrineError } from '../errors.ts'
@@ -127,6 +128,8 @@ export class Connection<Tables, Opened extends OpenDatabase<Tables> = OpenDataba
     this.#unavailable = createProblem(service?.onFailure)
     this.#readOnly = createProblem(service?.onReadOnly, service?.onWritable)
     this.#writePause = createPause(this.#clock, { initialMs: WRITE_PAUSE_MS, maxMs: WRITE_PAUSE_MS })
+    // Any number of calls can wait for a server, so disable the warning about too many listeners.
+    setMaxListeners(0, this.#stopping.signal)
   }
 
   async open(): Promise<void> {

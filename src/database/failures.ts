@@ -135,6 +135,18 @@ export function isInvalidValue(error: unknown): boolean {
   return DATA_EXCEPTION.test(findSqlState(error) ?? '')
 }
 
+/** SQLSTATE class 42. An operator can fix a missing right (42501) and a prepared statement that a pooler hides (42P05). */
+const INVALID_STATEMENT_STATE = /^42(?!501|P05)/
+const INVALID_STATEMENT = /^no such (?:table|column)|syntax error/
+
+/** `true` when a statement does not fit the tables, so that it fails again. */
+export function isInvalidStatement(error: unknown): boolean {
+  const state = findSqlState(error)
+  return state === undefined
+    ? INVALID_STATEMENT.test(describeStoreFailure(error))
+    : INVALID_STATEMENT_STATE.test(state)
+}
+
 /** `true` when a statement took too long, or waited too long for a connection of the pool. */
 export function isTimeout(error: unknown): boolean {
   return findSqlState(error) === QUERY_CANCELED || describeStoreFailure(error).includes('statements at once')
