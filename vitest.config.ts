@@ -18,7 +18,7 @@ export default defineConfig({
         test: {
           name: 'fast',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/system/**', 'test/clients/**', 'test/frameworks/**'],
+          exclude: ['test/system/**'],
           globalSetup: ['test/helpers/bundle-page.ts', 'test/helpers/temporary-folder.ts'],
           pool: 'threads',
           isolate: false,

@@ -131,7 +131,7 @@ function listRelatedTests(path, importers) {
     (basename(test) === basename(path).replace('.ts', '.test.ts') ? 4 : 0) -
     (test.startsWith(folder) ? 2 : 0)
   return [...distances]
-    .filter(([file]) => file.endsWith('.test.ts') && !/^test\/(?:system|clients|frameworks)\//.test(file))
+    .filter(([file]) => file.endsWith('.test.ts') && !file.startsWith('test/system/'))
     .toSorted((left, right) => toScore(left) - toScore(right))
     .map(([file]) => file)
 }
@@ -143,7 +143,8 @@ async function copyTree(files) {
     // A file that was deleted but not yet committed has nothing to copy.
     await cp(join(ROOT, path), join(folder, path), { verbatimSymlinks: true }).catch(() => {})
   }
-  await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
+  for (const modules of ['node_modules', 'test/system/node_modules'])
+    await symlink(join(ROOT, modules), join(folder, modules))
   return folder
 }
 

@@ -10,7 +10,7 @@ const root = new URL('..', import.meta.url)
 const { name, dependencies, optionalDependencies } = JSON.parse(
   await readFile(new URL('package.json', root), 'utf8'),
 )
-const args = ['sbom', '--package-lock-only', '--workspaces=false', '--sbom-format', 'cyclonedx']
+const args = ['sbom', '--package-lock-only', '--sbom-format', 'cyclonedx']
 const sbom = JSON.parse(
   execFileSync('npm', args, { cwd: fileURLToPath(root), encoding: 'utf8', maxBuffer: 2 ** 26 }),
 )

@@ -44,15 +44,15 @@ for (const [path, pattern] of places) {
   if (!isCheck) await writeFile(fileURLToPath(new URL(path, root)), synced)
 }
 
-// `npm version` changes only the entry of the root package in the lock file.
-const lockText = await read('package-lock.json')
-const lock = JSON.parse(lockText)
-const entries = Object.entries(lock.packages).filter(([path]) => /^(?:packages\/[^/]+)?$/.test(path))
-for (const entry of [lock, ...entries.map(([, entry]) => entry)]) entry.version = version
-const syncedLock = `${JSON.stringify(lock, null, 2)}\n`
-if (syncedLock !== lockText) {
-  outdated.add('package-lock.json')
-  if (!isCheck) await writeFile(new URL('package-lock.json', root), syncedLock)
+// `npm version` changes only the lock file of the root package.
+for (const path of ['package-lock.json', 'packages/embed/package-lock.json']) {
+  const text = await read(path)
+  const lock = JSON.parse(text)
+  for (const entry of [lock, lock.packages['']]) entry.version = version
+  const synced = `${JSON.stringify(lock, null, 2)}\n`
+  if (synced === text) continue
+  outdated.add(path)
+  if (!isCheck) await writeFile(new URL(path, root), synced)
 }
 
 if (isCheck && outdated.size > 0) {

@@ -17,6 +17,7 @@ const VERSIONED_PATHS = [
   'package.json',
   'package-lock.json',
   'packages/embed/package.json',
+  'packages/embed/package-lock.json',
   'scripts',
 ]
 

@@ -1,4 +1,4 @@
-/** `npm run build -w @vitrine/embed`: bundle the package to dist/, with its types. */
+/** `npm run build` in this folder, with the compilers of the repository: bundle the package to dist/, with its types. */
 import { execFileSync } from 'node:child_process'
 import { rm } from 'node:fs/promises'
 import { createRequire } from 'node:module'

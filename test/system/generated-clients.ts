@@ -9,10 +9,10 @@ import { expect } from 'vitest'
 import { PACKAGE_FOLDER } from '../../src/lib/paths.ts'
 
 const run = promisify(execFile)
-const CLIENTS_FOLDER = join(PACKAGE_FOLDER, 'test/clients')
-/** The generators are installed in that folder. */
-const clients = createRequire(join(CLIENTS_FOLDER, 'package.json'))
-const repository = createRequire(import.meta.url)
+const CLIENTS_FOLDER = join(PACKAGE_FOLDER, 'test/system/clients')
+/** Has the generators, with the older TypeScript that they need. */
+const system = createRequire(import.meta.url)
+const repository = createRequire(join(PACKAGE_FOLDER, 'package.json'))
 
 /** Run a program of an installed package and return its output. */
 async function runProgram(
@@ -30,23 +30,19 @@ async function runProgram(
 
 type ClientFiles = Readonly<{ folder: string; document: string; files: readonly string[] }>
 
-/** Add to an empty folder the code that both generators make of a document, and copies of files of `test/clients/` that use it. */
+/** Add to an empty folder the code that both generators make of a document, and copies of files of `test/system/clients/` that use it. */
 export async function createClients({ folder, document, files }: ClientFiles): Promise<void> {
   const path = join(folder, 'openapi.json')
   writeFileSync(path, document)
   const made = join(folder, 'made')
-  await runProgram(clients, 'openapi-typescript/bin/cli.js', [
-    path,
-    '-o',
-    join(made, 'openapi-typescript.ts'),
-  ])
+  await runProgram(system, 'openapi-typescript/bin/cli.js', [path, '-o', join(made, 'openapi-typescript.ts')])
   const codegen = ['--input', path, '--output', join(made, 'codegen'), '--client', 'fetch', '--useOptions']
-  await runProgram(clients, 'openapi-typescript-codegen/bin/index.js', codegen)
+  await runProgram(system, 'openapi-typescript-codegen/bin/index.js', codegen)
   for (const file of files) cpSync(join(CLIENTS_FOLDER, file), join(folder, basename(file)))
   const modules = join(folder, 'node_modules')
   mkdirSync(modules)
   for (const name of ['openapi-fetch', 'openapi-typescript-helpers', 'form-data'])
-    symlinkSync(join(PACKAGE_FOLDER, 'node_modules', name), join(modules, name), 'dir')
+    symlinkSync(join(PACKAGE_FOLDER, 'test/system/node_modules', name), join(modules, name), 'dir')
   symlinkSync(PACKAGE_FOLDER, join(modules, 'vitrine'), 'dir')
 }
 

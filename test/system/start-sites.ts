@@ -1,13 +1,21 @@
 import { execFile } from 'node:child_process'
 import { readFile, readdir } from 'node:fs/promises'
-import { extname, join } from 'node:path'
+import { delimiter, extname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { PACKAGE_FOLDER } from '../../src/lib/paths.ts'
 import { type PageServer, startPageServer, toHtmlResponse } from '../helpers/page-server.ts'
 import { WATCH_MOVES } from './engines/moves.ts'
 import { getShared } from './shared.ts'
 
-/** Projects in test/frameworks. */
+const EMBED_FOLDER = join(PACKAGE_FOLDER, 'packages/embed')
+
+/** Commands that build each project in packages/embed/fixtures. */
+const BUILDS = {
+  react:
+    'vite build --mode development && vite build --mode development --ssr src/server.tsx --outDir dist/server && node prerender.mjs',
+  vue: 'vite build && vite build --ssr src/server.js --outDir dist/server && node prerender.mjs',
+  astro: 'astro build',
+} as const
 export const FRAMEWORKS = ['react', 'vue', 'astro'] as const
 
 /**
@@ -33,12 +41,11 @@ export async function startSites(): Promise<Readonly<{ address: Sites; stop(): P
   const settings = { VITRINE_SERVER: publicUrl, VITRINE_CHANNEL: channel, ASTRO_TELEMETRY_DISABLED: '1' }
   const servers: PageServer[] = []
   for (const name of FRAMEWORKS) {
-    await promisify(execFile)('npm', ['run', 'build', '-w', `vitrine-test-${name}`], {
-      cwd: PACKAGE_FOLDER,
-      // oxlint-disable-next-line node/no-process-env -- where the machine has programs, not a setting
-      env: { PATH: process.env['PATH'], ...settings },
-    })
-    servers.push(await serve(join(PACKAGE_FOLDER, 'test/frameworks', name, 'dist/client')))
+    const cwd = join(EMBED_FOLDER, 'fixtures', name)
+    // oxlint-disable-next-line node/no-process-env -- where the machine has programs, not a setting
+    const path = [join(EMBED_FOLDER, 'node_modules/.bin'), process.env['PATH']].join(delimiter)
+    await promisify(execFile)('sh', ['-c', BUILDS[name]], { cwd, env: { PATH: path, ...settings } })
+    servers.push(await serve(join(cwd, 'dist/client')))
   }
   return {
     address: Object.fromEntries(FRAMEWORKS.map((name, index) => [name, servers[index]?.origin])) as Sites,

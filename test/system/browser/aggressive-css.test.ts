@@ -20,7 +20,7 @@ import {
   cropElement,
   takeScreenshot,
   useOwnFonts,
-} from '../../helpers/screenshots.ts'
+} from './compare-screenshots.ts'
 import { loadPictures } from '../../helpers/pictures.ts'
 import { useBrowser } from '../use-browser.ts'
 

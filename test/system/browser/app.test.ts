@@ -1,7 +1,7 @@
 import type { BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { ServedAddresses } from '../../helpers/built-server.ts'
-import { useOwnFonts } from '../../helpers/screenshots.ts'
+import { useOwnFonts } from './compare-screenshots.ts'
 import { loadPictures } from '../../helpers/pictures.ts'
 import { type PageServer, startPageServer, toHtmlResponse } from '../../helpers/page-server.ts'
 import { useBrowser } from '../use-browser.ts'

@@ -1,7 +1,7 @@
 import { PNG } from 'pngjs'
 import { describe, expect, test } from 'vitest'
 import { LANGUAGE_TAGS } from '../../../src/widgets/locales/index.ts'
-import { useOwnFonts } from '../../helpers/screenshots.ts'
+import { useOwnFonts } from './compare-screenshots.ts'
 import { BLOCK_LAYOUTS, useGallery } from './gallery-fixture.ts'
 import { FIND_OVERFLOW } from './overflow.ts'
 

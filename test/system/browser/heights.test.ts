@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { BOX_LAYOUTS, GRID_LAYOUTS, PICKS_LAYOUTS } from '../../../src/widgets/option-list.ts'
-import { useOwnFonts } from '../../helpers/screenshots.ts'
+import { useOwnFonts } from './compare-screenshots.ts'
 import { useBrowser } from '../use-browser.ts'
 import { useServer } from '../use-server.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { compareWithBaseline, takeScreenshot, useOwnFonts } from '../../helpers/screenshots.ts'
+import { compareWithBaseline, takeScreenshot, useOwnFonts } from './compare-screenshots.ts'
 import { LAYOUTS, listCases, useGallery } from './gallery-fixture.ts'
 
 const gallery = useGallery()

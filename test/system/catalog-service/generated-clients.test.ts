@@ -1,7 +1,7 @@
 import request from 'supertest'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { setUpOnce } from '../../helpers/cleanup.ts'
-import type { Visit } from '../../clients/visit.ts'
+import type { Visit } from '../clients/visit.ts'
 import {
   GTINS,
   type ServiceUnderTest,

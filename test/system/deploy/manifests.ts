@@ -36,7 +36,7 @@ export function readYaml(path: string): unknown {
 export async function checkTypes(objects: readonly unknown[]): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'vitrine-manifests-'))
   try {
-    symlinkSync(join(PACKAGE_FOLDER, 'node_modules'), join(folder, 'node_modules'))
+    symlinkSync(join(PACKAGE_FOLDER, 'test/system/node_modules'), join(folder, 'node_modules'))
     const lines = (objects as { apiVersion: string; kind: string }[]).map(
       (object, index) =>
         `import type { ${object.kind} as K${index} } from 'kubernetes-types/${MODULES[object.apiVersion] ?? object.apiVersion}'\n` +

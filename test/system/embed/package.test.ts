@@ -8,7 +8,7 @@ import { PACKAGE_FOLDER } from '../../../src/lib/paths.ts'
 import { addCleanup, setUpOnce } from '../../helpers/cleanup.ts'
 
 const run = promisify(execFile)
-const SITES_FOLDER = join(PACKAGE_FOLDER, 'test/frameworks')
+const SITES_FOLDER = join(PACKAGE_FOLDER, 'packages/embed/fixtures')
 
 const read = (path: string): Promise<string> => readFile(join(PACKAGE_FOLDER, path), 'utf8')
 
@@ -84,5 +84,5 @@ test.each([
 ])('documentation, %s - is the example that its project compiles', async (language, file) => {
   const page = await read('docs/publish/components.md')
   const [, example] = page.split(`\`\`\`${language}\n`)
-  expect(example?.split('\n```')[0]).toBe((await read(`test/frameworks/${file}`)).trimEnd())
+  expect(example?.split('\n```')[0]).toBe((await read(`packages/embed/fixtures/${file}`)).trimEnd())
 })

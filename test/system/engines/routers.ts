@@ -8,6 +8,9 @@ import type { EnginePage } from './engine.ts'
 import { toPlaceholder, useLoaderPages, listProducts } from './loader-pages.ts'
 import { defineSuite, run, waitUntil } from './use-engine.ts'
 
+/** Has the frameworks. */
+const EMBED_FOLDER = join(PACKAGE_FOLDER, 'packages/embed')
+
 /** Files of routers and morphs, by their paths on the publisher's server. */
 const LIBRARIES: Readonly<Record<string, string>> = {
   '/turbo.js': '@hotwired/turbo/dist/turbo.es2017-umd.js',
@@ -78,12 +81,13 @@ export const routersSuite = defineSuite('loader, routers and frameworks', (engin
   const pages = useLoaderPages(engine)
   beforeAll(async () => {
     for (const [path, file] of Object.entries(LIBRARIES)) {
-      const body = await readFile(join(PACKAGE_FOLDER, 'node_modules', file))
+      const body = await readFile(join(PACKAGE_FOLDER, 'test/system/node_modules', file))
       pages.publisher().responses.set(path, { type: 'text/javascript', body })
     }
     for (const [name, contents] of Object.entries(FRAMEWORKS)) {
       const { outputFiles } = await build({
-        stdin: { contents, resolveDir: join(PACKAGE_FOLDER, 'test/frameworks', name) },
+        stdin: { contents, resolveDir: EMBED_FOLDER },
+        absWorkingDir: EMBED_FOLDER,
         bundle: true,
         write: false,
         define: {

@@ -213,7 +213,7 @@ describe('Contentful', () => {
   let recipe: Recipe
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'vitrine-contentful-'))
-    await symlink(join(PACKAGE_FOLDER, 'node_modules'), join(folder, 'node_modules'))
+    await symlink(join(PACKAGE_FOLDER, 'test/system/node_modules'), join(folder, 'node_modules'))
     const source = readBlock({ heading: 'Contentful', language: 'ts' })
     await writeFile(join(folder, 'recipe.ts'), source)
     const { code } = await transform(source, { loader: 'ts', format: 'esm' })

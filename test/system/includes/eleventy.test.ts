@@ -12,7 +12,7 @@ import { PAGE_TIMEOUT_MS, toHostPage } from './page-outcome.ts'
 
 const HEADING = 'Eleventy'
 const HELPER = join(PACKAGE_FOLDER, 'integrations/eleventy/vitrine.js')
-const require = createRequire(import.meta.url)
+const require = createRequire(join(PACKAGE_FOLDER, 'site/package.json'))
 const PROGRAM = join(dirname(require.resolve('@11ty/eleventy')), '../cmd.cjs')
 
 /** The naive way. */
