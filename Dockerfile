@@ -14,12 +14,12 @@ FROM --platform=${BUILDPLATFORM} ${NODE_IMAGE} AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 RUN --mount=type=cache,target=/root/.npm npm ci --ignore-scripts
-COPY tsconfig.json tsconfig.build.json tsconfig.browser.json ./
+COPY tsconfig.json ./
 COPY scripts scripts
 COPY views views
 COPY public public
 COPY src src
-RUN npm run build && find dist '(' -name '*.map' -o -name package-lock.json ')' -delete
+RUN npm run build && find dist '(' -name '*.map' -o -name package-lock.json -o -name '.*-stamp' ')' -delete
 
 # Packages of the server, with the native ones of the target. This Node has SQLite, so it does not need the package for it.
 FROM --platform=${BUILDPLATFORM} ${NODE_IMAGE} AS packages

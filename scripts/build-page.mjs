@@ -31,7 +31,7 @@ const COMPRESSIONS = {
 
 /**
  * Bundle the browser scripts and style sheets into public/built/ with a content hash in the name. Add compressed variants, also
- * of the released files. Write manifest.json last: name -> { file, integrity, bytes }.
+ * of the released files. Write manifest.json last: name -> { file, integrity, bytes }. Return the content of each file by its name.
  */
 export async function buildPage() {
   const [assets, released] = await Promise.all([
@@ -41,12 +41,18 @@ export async function buildPage() {
   await Promise.all(assets.map(({ file, content }) => replaceFile(join(BUILT_FOLDER, file), content)))
   // Current files can be among the released ones, under the same names.
   const contents = new Map([...released, ...assets.map(({ file, content }) => [file, content])])
-  await Promise.all([...contents].map(compress))
+  const compressed = (await Promise.all([...contents].map(compress))).flat()
   const manifest = Object.fromEntries(
     assets.map(({ name, file, content }) => [name, describe(file, content)]),
   )
-  await replaceFile(join(BUILT_FOLDER, 'manifest.json'), `${JSON.stringify(manifest, null, 2)}\n`)
+  const text = `${JSON.stringify(manifest, null, 2)}\n`
+  await replaceFile(join(BUILT_FOLDER, 'manifest.json'), text)
   await removeOld(contents)
+  return new Map([
+    ...assets.map(({ file, content }) => [file, content]),
+    ...compressed,
+    ['manifest.json', text],
+  ])
 }
 
 async function bundleAsset([name, source]) {
@@ -69,10 +75,12 @@ async function readReleased() {
 /** Compress at build time: best Brotli compression would slow down each start. */
 async function compress([file, content]) {
   const compressions = Object.entries(COMPRESSIONS)
-  await Promise.all(
-    compressions.map(async ([ending, make]) =>
-      replaceFile(join(BUILT_FOLDER, `${file}.${ending}`), await make(content)),
-    ),
+  return Promise.all(
+    compressions.map(async ([ending, make]) => {
+      const made = [`${file}.${ending}`, await make(content)]
+      await replaceFile(join(BUILT_FOLDER, made[0]), made[1])
+      return made
+    }),
   )
 }
 
