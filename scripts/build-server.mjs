@@ -34,7 +34,6 @@ const ownModules = {
 export async function buildServer(rootFolder) {
   const distFolder = join(rootFolder, 'dist')
   const sources = await listFiles(join(rootFolder, 'src'))
-  const isServer = (file) => file.endsWith('.ts') && !file.startsWith(`browser${sep}`)
   const { outputFiles, metafile } = await build({
     ...TARGET,
     absWorkingDir: rootFolder,
@@ -69,6 +68,8 @@ export async function buildServer(rootFolder) {
   await Promise.all(others.map(async (file) => rm(join(distFolder, file), { force: true })))
   return files
 }
+
+const isServer = (file) => file.endsWith('.ts') && !file.startsWith(`browser${sep}`)
 
 /** Minify a file with code of packages, which has no use for a source map. */
 async function addRequire(files, file) {

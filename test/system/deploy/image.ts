@@ -138,7 +138,7 @@ function toDockerArch(arch: string): string {
 }
 
 /**
- * The full installation is half a gigabyte, and this repository already has it from the same lock file. So npm only checks
+ * The full installation is 280 MB, and this repository already has it from the same lock file. So npm only checks
  * it with `--dry-run`, and the stage gets a link to the repository's `node_modules`.
  */
 const FULL_INSTALL = /^npm ci(?! .*--omit=dev)/
