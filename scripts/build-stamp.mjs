@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { readFile, readdir, rm } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
 import { replaceFile } from './replace-file.mjs'
@@ -18,7 +19,7 @@ export async function listFiles(folder) {
  */
 export async function buildIfChanged(stampPath, { rootFolder, inputs, output, build }) {
   const files = await Promise.all(inputs.map(async (path) => listInputs(rootFolder, path)))
-  const before = await computeDigest(rootFolder, files.flat())
+  const before = computeDigest(rootFolder, files.flat())
   if (await isBuilt(stampPath, before, output)) return
   // A failed build leaves none.
   await rm(stampPath, { force: true })
@@ -35,13 +36,7 @@ async function isBuilt(stampPath, inputDigest, output) {
   if (text === undefined) return false
   const { inputs, written } = JSON.parse(text)
   if (inputs !== inputDigest) return false
-  const found = await Promise.all(
-    Object.entries(written).map(async ([file, digest]) => {
-      const content = await readFile(join(output, file)).catch(ignoreMissing)
-      return content !== undefined && hash(content) === digest
-    }),
-  )
-  return found.every(Boolean)
+  return Object.entries(written).every(([file, digest]) => hashFile(join(output, file)) === digest)
 }
 
 /** The server does not read them. */
@@ -54,11 +49,17 @@ async function listInputs(rootFolder, path) {
   return files?.map((file) => join(path, file)) ?? [path]
 }
 
-async function computeDigest(rootFolder, files) {
-  const contents = await Promise.all(
-    files.map(async (file) => readFile(join(rootFolder, file)).catch(ignoreMissing)),
-  )
-  return hash(JSON.stringify(files.map((file, index) => [file, hash(contents[index] ?? '')])))
+function computeDigest(rootFolder, files) {
+  return hash(JSON.stringify(files.map((file) => [file, hashFile(join(rootFolder, file))])))
+}
+
+/** For a thousand small files, this takes half the time of asynchronous reads. */
+function hashFile(path) {
+  try {
+    return hash(readFileSync(path))
+  } catch (error) {
+    return ignoreMissing(error)
+  }
 }
 
 const hash = (content) => createHash('sha256').update(content).digest('hex')

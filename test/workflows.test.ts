@@ -212,6 +212,8 @@ it('renovate.json - pins actions by digest, waits for a week, groups packages, a
   }
   expect(config['extends']).toContain('helpers:pinGitHubActionDigests')
   expect(config).toMatchObject({
+    // The default leaves out folders with the name "test", such as test/system.
+    ignorePaths: ['**/node_modules/**'],
     minimumReleaseAge: '7 days',
     constraints: engines,
     constraintsFiltering: 'strict',
