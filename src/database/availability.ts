@@ -33,30 +33,27 @@ function hasRemedy(error: unknown): boolean {
   return error instanceof VitrineError && error.remedy !== null
 }
 
-/** Create a limit on how long a visitor's read waits for a silent database. A slow database that responds to others is not silent. */
-export function createSilenceLimit() {
+/** Fails a call after `maxSilenceMs` without a response of the database. */
+export type SilenceLimit = <T>(call: Promise<T>, maxSilenceMs: number) => Promise<T>
+
+/** Create a limit on how long a visitor's read waits for a silent database. A slow one that responds to other reads is not silent. */
+export function createSilenceLimit(): SilenceLimit {
   let respondedMs = -Infinity
-  const end = (): void => void (respondedMs = performance.now())
-  return {
-    /** The database has responded. */
-    end,
-    /** Fail a call after `maxSilenceMs` without any response. */
-    limit<T>(call: Promise<T>, maxSilenceMs: number): Promise<T> {
-      const sinceMs = performance.now()
-      return new Promise<T>((resolve, reject) => {
-        const failIfSilent = async (): Promise<void> => {
-          // First process responses that arrived while this process was busy.
-          await yieldToEventLoop()
-          if (respondedMs <= sinceMs)
-            reject(new StoreError(`the database did not respond for ${maxSilenceMs} ms`))
-        }
-        const cancel = systemClock.startTimer(maxSilenceMs, () => void failIfSilent())
-        const resolveInTime = (result: T): void => {
-          end()
-          resolve(result)
-        }
-        void call.then(resolveInTime, reject).finally(cancel)
-      })
-    },
+  return <T>(call: Promise<T>, maxSilenceMs: number) => {
+    const sinceMs = performance.now()
+    return new Promise<T>((resolve, reject) => {
+      const failIfSilent = async (): Promise<void> => {
+        // First process responses that arrived while this process was busy.
+        await yieldToEventLoop()
+        if (respondedMs <= sinceMs)
+          reject(new StoreError(`the database did not respond for ${maxSilenceMs} ms`))
+      }
+      const cancel = systemClock.startTimer(maxSilenceMs, () => void failIfSilent())
+      const end = (result: T): void => {
+        respondedMs = performance.now()
+        resolve(result)
+      }
+      void call.then(end, reject).finally(cancel)
+    })
   }
 }

@@ -3,10 +3,9 @@ import { type Transaction, sql } from 'kysely'
 import { type Clock, SECOND_MS, isWithin, systemClock } from '../clock.ts'
 import { StoreError, StoreVersionError, VitrineError } from '../errors.ts'
 import { type Pause, createPause } from '../lib/backoff.ts'
-import { type Problem, createProblem, createSilenceLimit } from './availability.ts'
+import { type Problem, type SilenceLimit, createProblem, createSilenceLimit } from './availability.ts'
 import {
   describeStoreFailure,
-  findSqlState,
   isFileDamaged,
   isLocked,
   isReadOnly,
@@ -108,7 +107,7 @@ export class Connection<Tables, Opened extends OpenDatabase<Tables> = OpenDataba
   readonly #unavailable: Problem
   readonly #readOnly: Problem
   readonly #writePause: Pause
-  readonly #silence = createSilenceLimit()
+  readonly #limitSilence: SilenceLimit = createSilenceLimit()
   readonly #stopping = new AbortController()
   #opened: Opened | undefined
   #opening: Promise<Opened> | undefined
@@ -124,7 +123,9 @@ export class Connection<Tables, Opened extends OpenDatabase<Tables> = OpenDataba
     this.#clock = options.clock ?? systemClock
     this.#isServer = options.kind === 'server'
     this.#maxSilenceMs =
-      this.#isServer && service !== undefined ? service.visitorTimeoutMs * MAX_SILENCE_SHARE : undefined
+      this.#isServer && service !== undefined
+        ? Math.round(service.visitorTimeoutMs * MAX_SILENCE_SHARE)
+        : undefined
     this.#unavailable = createProblem(service?.onFailure)
     this.#readOnly = createProblem(service?.onReadOnly, service?.onWritable)
     this.#writePause = createPause(this.#clock, { initialMs: WRITE_PAUSE_MS, maxMs: WRITE_PAUSE_MS })
@@ -224,7 +225,7 @@ export class Connection<Tables, Opened extends OpenDatabase<Tables> = OpenDataba
     const call = this.#repeat(lane, () => work(opened), { ...rules, repair: opened.repair })
     // A call that timed out continues: its later result tells whether the database is unavailable.
     call.catch((error: unknown) => this.#recordFailure(error, lane, opened))
-    return maxSilenceMs === undefined ? call : this.#silence.limit(call, maxSilenceMs)
+    return maxSilenceMs === undefined ? call : this.#limitSilence(call, maxSilenceMs)
   }
 
   async #repeat<T>(lane: Lane, work: () => Promise<T>, rules: RetryRules): Promise<T> {
@@ -237,8 +238,6 @@ export class Connection<Tables, Opened extends OpenDatabase<Tables> = OpenDataba
         signal: this.#stopping.signal,
       })
     } catch (error) {
-      // The server has responded, so it is not silent.
-      if (findSqlState(error) !== undefined) this.#silence.end()
       throw this.#toStoreError(error)
     }
   }
@@ -313,9 +312,11 @@ export class Connection<Tables, Opened extends OpenDatabase<Tables> = OpenDataba
 
   #recordServerFailure(error: unknown, lane: Lane): void {
     const isTooSlow = lane === 'short read' && isTimeout(error)
+    const isAway = !isReadOnly(error) && isUnavailable(error)
     if (isReadOnly(error)) this.#readOnly.begin(error)
-    else if (isUnavailable(error) || isTooSlow) this.#unavailable.begin(error)
-    this.#probeUntilHealthy()
+    else if (isAway || isTooSlow) this.#unavailable.begin(error)
+    // A lost connection is often the only one, so the first probe is at once. A slow server gets a rest.
+    this.#probeUntilHealthy(isAway ? 0 : PROBE_INTERVAL_MS)
   }
 
   #checkWritesAccepted(): void {
@@ -344,11 +345,13 @@ export class Connection<Tables, Opened extends OpenDatabase<Tables> = OpenDataba
   }
 
   /** Probe a server in the background until it has no problem. */
-  #probeUntilHealthy(): void {
+  #probeUntilHealthy(firstWaitMs = PROBE_INTERVAL_MS): void {
     const hasProblem = (): boolean => (this.#unavailable.error ?? this.#readOnly.error) !== undefined
     const probeRepeatedly = async (): Promise<void> => {
+      let waitMs = firstWaitMs
       while (hasProblem()) {
-        await systemClock.wait(PROBE_INTERVAL_MS, this.#stopping.signal)
+        await systemClock.wait(waitMs, this.#stopping.signal)
+        waitMs = PROBE_INTERVAL_MS
         if (this.#stopping.signal.aborted) return
         await this.#probe()
       }
