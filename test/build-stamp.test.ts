@@ -3,7 +3,7 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { expect, it } from 'vitest'
-import { PACKAGE_FOLDER } from '../src/lib/paths.ts'
+import { PACKAGE_FOLDER } from '../src/lib/files.ts'
 import { makeFolder } from './cli/run-cli.ts'
 
 type Build = () => Promise<ReadonlyMap<string, string>>

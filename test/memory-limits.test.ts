@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { createUnit } from '../src/cli/init/files.ts'
-import { PACKAGE_FOLDER } from '../src/lib/paths.ts'
+import { PACKAGE_FOLDER } from '../src/lib/files.ts'
 
 /** The heap of each thread, and the memory of one process and of a further worker, in MB. */
 const HEAP_MB = 256

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { cpSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { PACKAGE_FOLDER, VERSION } from '../src/lib/paths.ts'
+import { PACKAGE_FOLDER, VERSION } from '../src/lib/files.ts'
 import { makeFolder } from './cli/run-cli.ts'
 
 const run = (script: string, ...args: readonly string[]) =>

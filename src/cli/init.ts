@@ -1,7 +1,7 @@
 import { parseEnv } from 'node:util'
 import { type Environment, collectSettings, parseConfig } from '../config/config.ts'
 import { UsageError } from '../errors.ts'
-import { VERSION } from '../lib/paths.ts'
+import { VERSION } from '../lib/files.ts'
 import { type CommandContext, print } from '../command.ts'
 import type { Answers, Setup } from './init/answers.ts'
 import { createEnvFile } from './init/env-file.ts'

@@ -30,7 +30,7 @@ import {
 } from '../database/move-tables.ts'
 import { retry } from '../database/retries.ts'
 import { MoveError, StoreError, UsageError, VitrineError } from '../errors.ts'
-import { pluralize } from '../lib/plural.ts'
+import { pluralize } from '../lib/format.ts'
 import { openCopyDatabase } from '../storage/copy-database.ts'
 import { COPY_MIGRATIONS, MOVED_COPY_TABLES } from '../storage/tables.ts'
 import { isVitrineRunningAt } from './checks/network.ts'

@@ -11,7 +11,7 @@ import {
   sumPlacements,
 } from '../coverage/report.ts'
 import { UsageError } from '../errors.ts'
-import { pluralize } from '../lib/plural.ts'
+import { pluralize } from '../lib/format.ts'
 import type { PlacementClicks } from '../storage/counts.ts'
 import { KEPT_COUNT_DAYS } from '../storage/count-writer.ts'
 import {
@@ -53,7 +53,9 @@ type ChannelReport = CoverageReport &
 function parseDays(text: string): number {
   const days = /^\d{1,4}$/.test(text) ? Number(text) : 0
   if (days < 1 || days > KEPT_COUNT_DAYS)
-    throw new UsageError(`--days is a number from 1 to ${KEPT_COUNT_DAYS}: so many days are kept`)
+    throw new UsageError(
+      `--days is a number from 1 to ${KEPT_COUNT_DAYS}: counts are kept for that many days`,
+    )
   return days
 }
 

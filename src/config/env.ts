@@ -2,7 +2,7 @@ import { accessSync, constants, lstatSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { parseEnv } from 'node:util'
 import { ConfigError } from '../errors.ts'
-import { PACKAGE_FOLDER } from '../lib/paths.ts'
+import { PACKAGE_FOLDER } from '../lib/files.ts'
 import { type Environment, findMeantSetting } from './config.ts'
 import { readSettingsFile } from './settings-file.ts'
 

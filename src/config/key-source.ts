@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { ConfigError } from '../errors.ts'
-import { decodeTextFile } from '../lib/text-file.ts'
+import { decodeTextFile } from '../lib/files.ts'
 import { isInQuotes } from './parsers.ts'
 import { type Secret, type Secrets, parseSecret } from './secrets.ts'
 import { readSettingsFile } from './settings-file.ts'

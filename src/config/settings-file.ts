@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { ConfigError, FileError } from '../errors.ts'
-import { NOT_UTF8, decodeTextFile } from '../lib/text-file.ts'
+import { NOT_UTF8, decodeTextFile } from '../lib/files.ts'
 
 const DENIED = 'this user may not read the file'
 const WRONG_PATH = 'no file can have this path'

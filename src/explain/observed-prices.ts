@@ -1,6 +1,6 @@
 import type { Offer } from '../catalog/contract.ts'
 import type { Context } from '../context.ts'
-import { pluralize } from '../lib/plural.ts'
+import { pluralize } from '../lib/format.ts'
 import { createPriceCheck } from '../offers/price-age.ts'
 import {
   type ObservedDay,

@@ -1,7 +1,7 @@
 import type { Offer, Product } from '../catalog/contract.ts'
 import { HOUR_SECONDS } from '../clock.ts'
 import type { Config } from '../config/config.ts'
-import { pluralize } from '../lib/plural.ts'
+import { pluralize } from '../lib/format.ts'
 import { type PriceRules, createPriceCheck, findPriceProblem, toPriceTimeMs } from '../offers/price-age.ts'
 import type { ShopBook } from '../offers/shop-book.ts'
 import { foldCase } from '../offers/text.ts'

@@ -1,4 +1,4 @@
-import { pluralize } from '../lib/plural.ts'
+import { pluralize } from '../lib/format.ts'
 import { PICKS_COUNT } from '../widgets/address.ts'
 import type { BoxInputs } from './inputs.ts'
 import type { ExplainRules } from './offers.ts'

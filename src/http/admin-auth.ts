@@ -4,7 +4,7 @@ import { MINUTE_MS, SECOND_MS } from '../clock.ts'
 import type { Config } from '../config/config.ts'
 import type { Secret, Secrets } from '../config/secrets.ts'
 import { UnknownAddressError } from '../errors.ts'
-import { isPublicHost } from '../lib/public-hosts.ts'
+import { isPublicHost } from '../lib/urls.ts'
 import type { AdminLimiter } from './admin-limiter.ts'
 import { findClientAddress, isLocalRequest, isLocalDemo } from './client-address.ts'
 import { TEXT_TYPE, sendResponse } from './response.ts'
@@ -25,14 +25,14 @@ export type AdminAuth = Readonly<{
   isAdmin(request: Request): Promise<boolean>
 }>
 
-type AdminAuthDetails = Readonly<{
+type AdminAuthOptions = Readonly<{
   config: Pick<Config, 'catalog' | 'host' | 'trustProxy'>
   secrets: Secrets
   adminLimiter: AdminLimiter
   logger: Readonly<{ warn(message: string): void }>
 }>
 
-export function createAdminAuth({ config, secrets, adminLimiter, logger }: AdminAuthDetails): AdminAuth {
+export function createAdminAuth({ config, secrets, adminLimiter, logger }: AdminAuthOptions): AdminAuth {
   const password = secrets.adminPassword
   if (password === null) {
     const isOpenToLocalRequest = ({ headers }: Request): boolean =>
@@ -88,7 +88,7 @@ export function createAdminAuth({ config, secrets, adminLimiter, logger }: Admin
 export function isStudioReachable({
   config,
   secrets,
-}: Pick<AdminAuthDetails, 'config' | 'secrets'>): boolean {
+}: Pick<AdminAuthOptions, 'config' | 'secrets'>): boolean {
   return secrets.adminPassword !== null || isLocalDemo(config)
 }
 

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { RELEASED_FOLDER } from '../lib/paths.ts'
+import { RELEASED_FOLDER } from '../lib/files.ts'
 import type { Bodies } from './response.ts'
 
 /** Browser assets built by `npm run build`. */

@@ -35,7 +35,7 @@ const PARSE_REFUSALS: Readonly<Record<string, Refusal>> = {
   ERR_HTTP_REQUEST_TIMEOUT: { status: 408, message: 'The request took too long to arrive.' },
 }
 
-export type GuardedServerDetails = Readonly<{
+export type GuardedServerOptions = Readonly<{
   options: ServerOptions
   handleRequest: RequestListener
   /** Handles `Expect` headers other than `100-continue`. */
@@ -57,7 +57,7 @@ type Exchange = Readonly<{ request: IncomingMessage; response: ServerResponse; h
 type Connections = Map<Duplex, Connection>
 
 /** Create an HTTP server that also formats the refusals which Node would send without a body. */
-export function createGuardedServer(details: GuardedServerDetails): GuardedServer {
+export function createGuardedServer(details: GuardedServerOptions): GuardedServer {
   const { options, formatRefusal, stallTimeoutMs = STALL_TIMEOUT_MS } = details
   const connections: Connections = new Map()
   let waitingCount = 0

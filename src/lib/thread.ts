@@ -4,7 +4,7 @@ import { setPriority } from 'node:os'
 import { type MessagePort, type ResourceLimits, Worker, parentPort, workerData } from 'node:worker_threads'
 import { type Clock, systemClock } from '../clock.ts'
 import * as errors from '../errors.ts'
-import { toBuiltPath } from './paths.ts'
+import { toBuiltPath } from './files.ts'
 
 type ThreadOptions = Readonly<{
   /** Structured clone for the thread. It may carry secrets: do not log or store it. */

@@ -26,11 +26,11 @@ const MIN_READ_TIMEOUT_MS = 100
 
 /** Return the result of a read; `undefined` when it fails or the deadline of the visitor passes. */
 export function tryReadBeforeDeadline<T>(
-  details: Parameters<typeof computeRemainingWaitMs>[0],
+  options: Parameters<typeof computeRemainingWaitMs>[0],
   deadlineMs: number,
   read: Promise<T>,
 ): Promise<T | undefined> {
-  return tryWithTimeout(details.clock, computeRemainingWaitMs(details, deadlineMs, MIN_READ_TIMEOUT_MS), read)
+  return tryWithTimeout(options.clock, computeRemainingWaitMs(options, deadlineMs, MIN_READ_TIMEOUT_MS), read)
 }
 
 /** Return the result of a call, or reject with `createError()` after the timeout. The call itself continues. */

@@ -25,7 +25,7 @@ import { BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trac
 import { type Clock, MINUTE_MS, SECOND_MS, isWithin } from '../clock.ts'
 import type { Environment } from '../config/config.ts'
 import { redactSecrets } from '../config/secrets.ts'
-import { VERSION } from '../lib/paths.ts'
+import { VERSION } from '../lib/files.ts'
 import { tryWithTimeout } from '../lib/with-timeout.ts'
 import type { Logger } from './logger.ts'
 

@@ -1,5 +1,4 @@
-import { LOCAL_HOSTNAME, isPublicHost } from '../lib/public-hosts.ts'
-import { parseUrl } from '../lib/urls.ts'
+import { LOCAL_HOSTNAME, isPublicHost, parseUrl } from '../lib/urls.ts'
 
 /** Affiliate links carry long query strings. */
 export const MAX_LINK_CHARACTERS = 4_096

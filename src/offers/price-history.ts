@@ -16,7 +16,7 @@ export const MAX_UNOBSERVED_DAYS = 5
 /** Days of these that must be observed. */
 export const MIN_REFERENCE_DAYS: number = REFERENCE_DAYS - MAX_UNOBSERVED_DAYS
 
-/** Observed days from which on the lowest price is said. */
+/** The lowest price is shown once this many days have been observed. */
 export const MIN_OBSERVED_DAYS = 30
 
 /** What was seen of a merchant's price on one day. `last`: `null` when the merchant no longer sold the product at the end. */
@@ -253,7 +253,7 @@ export function isUnchanged(dayLows: readonly DayLow[]): boolean {
   return dayLows.every(({ low }) => low === dayLows[0]?.low)
 }
 
-/** Compute the earliest day from which on the lowest price is said, if every day from now on is observed. */
+/** Compute the first day on which the lowest price may be shown, if each day until then is observed. */
 export function computeEarliestNoteDay(dayLows: readonly DayLow[], today: number): number {
   const missingDays = MIN_OBSERVED_DAYS - dayLows.length
   const isTodayMissing = dayLows.at(-1)?.day !== today

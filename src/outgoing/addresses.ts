@@ -2,7 +2,7 @@ import type { LookupAddress } from 'node:dns'
 import { lookup } from 'node:dns/promises'
 import type { LookupFunction } from 'node:net'
 import { callbackify } from 'node:util'
-import { isPublicAddress, isPublicHost } from '../lib/public-hosts.ts'
+import { isPublicAddress, isPublicHost } from '../lib/urls.ts'
 import { RequestError } from './connection-failures.ts'
 
 /** How names become addresses. Tests replace it. */

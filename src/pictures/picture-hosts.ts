@@ -4,7 +4,7 @@ import { PictureError, type PictureFailure } from '../errors.ts'
 import type { QueueGroup } from '../lib/fair-queue.ts'
 import { parseUrl } from '../lib/urls.ts'
 
-/** A host that failed this often in a row is not asked for a while. */
+/** A host that failed this often in a row is not contacted for a while. */
 const MAX_FAILURES_IN_A_ROW = 3
 const PAUSE_MS: number = MINUTE_MS
 

@@ -12,7 +12,7 @@ import {
   toUtf8ByteString,
 } from '../http/response.ts'
 import { dataHeaders } from '../http/security-headers.ts'
-import { VERSION } from '../lib/paths.ts'
+import { VERSION } from '../lib/files.ts'
 import { type OptionDefinition, type WidgetKind, OPTION_LIST, listOptions } from '../widgets/option-list.ts'
 import { isRepeatable, toSchema } from '../widgets/parameters.ts'
 

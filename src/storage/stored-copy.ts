@@ -5,7 +5,7 @@ import { type Connection, type ServiceOptions, openConnection } from '../databas
 import { readDatabaseTime } from '../database/leases.ts'
 import type { MigrationListener } from '../database/migrate.ts'
 import { type LockTimeouts, type OpenDatabase, readInSnapshot } from '../database/open-database.ts'
-import { findFileId } from '../lib/paths.ts'
+import { findFileId } from '../lib/files.ts'
 import { findChannelList, putChannelList, recordEmptyChannelList } from './channels.ts'
 import { type CopyAccess, openCopyDatabase, shrinkFile } from './copy-database.ts'
 import { createCountWriter } from './count-writer.ts'

@@ -8,7 +8,7 @@ import {
   readProductDetails,
   sumPlacements,
 } from '../coverage/report.ts'
-import { pluralize } from '../lib/plural.ts'
+import { pluralize } from '../lib/format.ts'
 import { type PlacementClicks, sumStates } from '../storage/counts.ts'
 import { formatCount, formatDay } from '../widgets/format.ts'
 import { withQuery } from '../widgets/options.ts'

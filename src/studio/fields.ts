@@ -11,7 +11,7 @@ import {
 } from '../widgets/option-list.ts'
 import { type OptionDefaults, getDefault } from '../widgets/options.ts'
 
-export type FieldDetails = Readonly<{
+export type FieldOptions = Readonly<{
   kind: WidgetKind
   rawOptions: URLSearchParams
   errors: ReadonlyMap<string, string>
@@ -67,18 +67,18 @@ const GROUPS: Readonly<Record<OptionGroup, GroupDefinition>> = {
 }
 
 /** List the fields of a widget by group, in the order of the groups. Groups without fields are omitted. */
-export function listFields(details: FieldDetails) {
-  const rows = listOptions(details.kind).toSorted((a, b) => toRank(a) - toRank(b))
+export function listFields(options: FieldOptions) {
+  const rows = listOptions(options.kind).toSorted((a, b) => toRank(a) - toRank(b))
   return Object.entries(GROUPS)
     .map(([name, group]) => {
       const own = rows.filter(({ field }) => field?.group === name)
-      const fields = own.map((row) => toField(row, details))
+      const fields = own.map((row) => toField(row, options))
       const { title, note, isAdvanced } = group
       return {
         title,
         note,
-        sentenceNote: toSentenceNote(group, fields, details),
-        isOpen: !isAdvanced || own.some(({ name }) => details.rawOptions.has(name)),
+        sentenceNote: toSentenceNote(group, fields, options),
+        isOpen: !isAdvanced || own.some(({ name }) => options.rawOptions.has(name)),
         fields,
       }
     })
@@ -89,7 +89,7 @@ export function listFields(details: FieldDetails) {
 function toSentenceNote(
   { sentenceReason }: GroupDefinition,
   fields: readonly FieldView[],
-  { kind }: FieldDetails,
+  { kind }: FieldOptions,
 ): string | null {
   if (kind !== 'where-to-buy' || sentenceReason === null) return null
   const labels = fields.filter(({ isUnusedInSentence }) => isUnusedInSentence).map(({ label }) => label)
@@ -102,37 +102,37 @@ function toRank({ field }: OptionDefinition): number {
 
 export type FieldView = ReturnType<typeof toField>
 
-function toField(row: OptionDefinition, details: FieldDetails) {
-  const values = details.rawOptions.getAll(row.name)
+function toField(row: OptionDefinition, options: FieldOptions) {
+  const values = options.rawOptions.getAll(row.name)
   return {
     name: row.name,
     label: row.label,
-    hint: toHint(row, details),
-    isUnusedInSentence: details.kind === 'where-to-buy' && row.isUnusedInSentence === true,
-    error: details.errors.get(row.name)?.replace(`The parameter "${row.name}"`, `“${row.label}”`) ?? null,
-    control: toControl(row, values, details),
+    hint: toHint(row, options),
+    isUnusedInSentence: options.kind === 'where-to-buy' && row.isUnusedInSentence === true,
+    error: options.errors.get(row.name)?.replace(`The parameter "${row.name}"`, `“${row.label}”`) ?? null,
+    control: toControl(row, values, options),
   }
 }
 
 /** The only place that names the default, because the field shows it without saying so. */
-function toHint(row: OptionDefinition, details: FieldDetails): string {
-  const defaultText = findDefault(row, details) ?? row.defaultText
+function toHint(row: OptionDefinition, options: FieldOptions): string {
+  const defaultText = findDefault(row, options) ?? row.defaultText
   return `${toSentence(row.description)} Default: ${defaultText}.`.replaceAll('`', '')
 }
 
-function toControl(row: OptionDefinition, values: readonly string[], details: FieldDetails) {
+function toControl(row: OptionDefinition, values: readonly string[], options: FieldOptions) {
   const { control, name } = row
   const [value = ''] = values
-  const defaultValue = findDefault(row, details)
-  if (control === 'shops') return toCheckboxes(values, details)
+  const defaultValue = findDefault(row, options)
+  if (control === 'shops') return toCheckboxes(values, options)
   if (typeof control === 'string') {
     return {
       kind: 'input',
       type: 'text',
       value,
-      placeholder: defaultValue ?? { ...PLACEHOLDERS, heading: details.heading }[control],
+      placeholder: defaultValue ?? { ...PLACEHOLDERS, heading: options.heading }[control],
       inputMode: control === 'price' ? 'decimal' : 'text',
-      suggestions: listSuggestions(control, name, details),
+      suggestions: listSuggestions(control, name, options),
       picker: toPicker(control, value),
     } as const
   }
@@ -182,7 +182,7 @@ const PLACEHOLDERS = {
   labels: '',
 } as const
 
-function toCheckboxes(values: readonly string[], { shops, shopBook }: FieldDetails) {
+function toCheckboxes(values: readonly string[], { shops, shopBook }: FieldOptions) {
   const otherNames = values
     .filter((value) => !shops.some(({ name }) => isSelected(name, [value], shopBook)))
     .map((value) => findMainName(value, shopBook))
@@ -193,7 +193,6 @@ function toCheckboxes(values: readonly string[], { shops, shopBook }: FieldDetai
       value: name,
       text: shopBook.toShownName(name),
       count,
-      countKey: toCountKey('merchant', name),
       isSelected: isSelected(name, values, shopBook),
     })),
   }
@@ -213,9 +212,9 @@ function isSelected(merchant: string, values: readonly string[], shopBook: ShopB
 /** `label`: what a value stands for; empty if it needs no explanation. */
 type Suggestion = Readonly<{ value: string; label: string }>
 
-function listSuggestions(control: string, name: string, details: FieldDetails): readonly Suggestion[] {
+function listSuggestions(control: string, name: string, options: FieldOptions): readonly Suggestion[] {
   if (control === 'language') return listLanguages()
-  const values = control === 'currency' ? details.currencies : name === 'brand' ? details.brands : []
+  const values = control === 'currency' ? options.currencies : name === 'brand' ? options.brands : []
   return values.map((value) => ({ value, label: '' }))
 }
 
@@ -225,7 +224,7 @@ function listLanguages(): readonly Suggestion[] {
 }
 
 /** Return the default of an option as an address would write it, or `null`. */
-function findDefault(row: OptionDefinition, { kind, defaults }: FieldDetails): string | null {
+function findDefault(row: OptionDefinition, { kind, defaults }: FieldOptions): string | null {
   const value = getDefault(row, { kind, defaults, surface: 'fragment' })
   return typeof value === 'string' || typeof value === 'number' ? String(value) : null
 }
@@ -240,23 +239,19 @@ function capitalize(text: string): string {
 
 const MAX_FACET_ENTRIES = 12
 
-function toCountKey(name: string, value: string): string {
-  return `count ${name} ${value}`
-}
-
 /** Format a count, with "+" if counting stopped at its bound. */
 export function formatDealCount(count: number, { isBounded }: Pick<DealCounts, 'isBounded'>): string {
   return `${formatCount(count, 'en')}${isBounded ? '+' : ''}`
 }
 
-export type DealsPanelDetails = Readonly<{
+export type DealsPanelOptions = Readonly<{
   rawOptions: URLSearchParams
   shopBook: ShopBook
   toHref(rawOptions: URLSearchParams): string
 }>
 
 /** Build the counts of deals per filter value. The link of an entry adds its filter, or removes a selected one. */
-export function toDealsPanel(counts: DealCounts, { rawOptions, shopBook, toHref }: DealsPanelDetails) {
+export function toDealsPanel(counts: DealCounts, { rawOptions, shopBook, toHref }: DealsPanelOptions) {
   const count = (value: number): string => formatDealCount(value, counts)
   const toFacet = (title: string, option: string, facets: readonly FacetValue[]) => ({
     title,
@@ -266,7 +261,6 @@ export function toDealsPanel(counts: DealCounts, { rawOptions, shopBook, toHref 
         option === 'merchant' ? isSelected(name, [value], shopBook) : foldCase(value) === foldCase(name)
       const isEntrySelected = rawOptions.getAll(option).some(isMatch)
       return {
-        key: toCountKey(option, name),
         text,
         count: count(facet.count),
         href: toHref(

@@ -1,5 +1,5 @@
 import type { Product } from '../catalog/contract.ts'
-import { pluralize } from '../lib/plural.ts'
+import { pluralize } from '../lib/format.ts'
 import { cleanText } from '../offers/text.ts'
 import type { WidgetSize } from '../widgets/heights.ts'
 import { EVIDENCE_EXPLANATION } from '../widgets/hidden-reasons.ts'

@@ -1,5 +1,5 @@
 import { MINUTE_MS, UNKNOWN_TIME_MS, isFuture } from '../clock.ts'
-import { pluralize } from '../lib/plural.ts'
+import { pluralize } from '../lib/format.ts'
 import type { CopyState, HeldWalk, HoldReason, WalkFailure } from '../storage/store.ts'
 
 // Pure rules that decide which walks are held instead of becoming current (ADR 0008).

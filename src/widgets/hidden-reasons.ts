@@ -6,7 +6,7 @@ import {
   describeProductProblem,
 } from '../catalog/contract.ts'
 import type { DropCounts } from '../catalog/parse.ts'
-import { pluralize } from '../lib/plural.ts'
+import { pluralize } from '../lib/format.ts'
 import { findCorrectedGtin } from '../offers/gtin.ts'
 import { MIN_REFERENCE_DAYS, REFERENCE_DAYS } from '../offers/price-history.ts'
 import type { ShopBook } from '../offers/shop-book.ts'

@@ -197,7 +197,7 @@ const BOX_OPTIONS = {
     choiceLabels: { note: 'Sentence with the lowest price', chart: 'Sentence and chart' },
     field: { group: 'look' },
     description:
-      'prices that this server has observed, from 30 observed days on; `note`: a sentence with the lowest one; `chart`: also a chart of the last 120 days',
+      'prices that this server has observed, once 30 days have been observed; `note`: a sentence with the lowest one; `chart`: also a chart of the last 120 days',
     example: 'history=chart',
   },
   standIns: {

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { PACKAGE_FOLDER } from '../../src/lib/paths.ts'
+import { PACKAGE_FOLDER } from '../../src/lib/files.ts'
 
 /** Import a module of the benchmark. These modules are JavaScript and need no build. */
 export async function importBench<Exports>(file: string): Promise<Exports> {

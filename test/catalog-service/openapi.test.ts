@@ -5,7 +5,7 @@ import request from 'supertest'
 import { describe, expect, test } from 'vitest'
 import { CHANNEL_KINDS, MAX_PAGE_PRODUCTS } from '../../src/catalog/contract.ts'
 import { isPrice } from '../../src/offers/money.ts'
-import { PACKAGE_FOLDER } from '../../src/lib/paths.ts'
+import { PACKAGE_FOLDER } from '../../src/lib/files.ts'
 import { type ServiceUnderTest, importRows, createProduct, startTestService } from './harness.ts'
 import { OPENAPI_DOCUMENT, type ResponseObject } from './openapi-document.ts'
 import {

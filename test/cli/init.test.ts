@@ -21,7 +21,7 @@ import {
 import { type InitOptions, listSystemdSteps, runInit } from '../../src/cli/init.ts'
 import { type Environment, parseConfig } from '../../src/config/config.ts'
 import { ConfigError, UsageError } from '../../src/errors.ts'
-import { PACKAGE_FOLDER, VERSION } from '../../src/lib/paths.ts'
+import { PACKAGE_FOLDER, VERSION } from '../../src/lib/files.ts'
 import { createFakePrompt } from './fake-prompt.ts'
 import { makeFolder, runInProcess } from './run-cli.ts'
 

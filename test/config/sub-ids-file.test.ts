@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { readSubData } from '../../src/config/sub-ids-file.ts'
 import { ConfigError } from '../../src/errors.ts'
-import { PACKAGE_FOLDER } from '../../src/lib/paths.ts'
+import { PACKAGE_FOLDER } from '../../src/lib/files.ts'
 import { SIGNATURE_PARAMETERS, createSubRules } from '../../src/offers/sub-ids.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'vitrine-sub-ids-'))

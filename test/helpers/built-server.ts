@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Environment } from '../../src/config/config.ts'
-import { PACKAGE_FOLDER } from '../../src/lib/paths.ts'
+import { PACKAGE_FOLDER } from '../../src/lib/files.ts'
 
 /** Output of `serve --json` with sample data. */
 export type ServedAddresses = Readonly<{ publicUrl: string; studio: string; box: string; grid: string }>

@@ -7,7 +7,7 @@ import { promisify } from 'node:util'
 import { brotliCompressSync, brotliDecompressSync, gunzipSync, gzipSync } from 'node:zlib'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { loadAssets } from '../../src/http/assets.ts'
-import { BUILT_FOLDER, RELEASED_FOLDER, PACKAGE_FOLDER } from '../../src/lib/paths.ts'
+import { BUILT_FOLDER, RELEASED_FOLDER, PACKAGE_FOLDER } from '../../src/lib/files.ts'
 
 function makeFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'vitrine-assets-'))

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { decodeTextFile } from '../../src/lib/text-file.ts'
+import { decodeTextFile } from '../../src/lib/files.ts'
 
 const TEXT = 'NAME=Müller\r\n'
 

@@ -4,7 +4,7 @@ import * as fc from 'fast-check'
 import { describe, expect, it, test } from 'vitest'
 import { createAffiliateLink } from '../../src/catalog-service/store/networks.ts'
 import { readSubData } from '../../src/config/sub-ids-file.ts'
-import { PACKAGE_FOLDER } from '../../src/lib/paths.ts'
+import { PACKAGE_FOLDER } from '../../src/lib/files.ts'
 import { MAX_LINK_CHARACTERS, isUsableLink } from '../../src/offers/links.ts'
 import {
   NO_SUB_RULES,

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import sharp from 'sharp'
-import { VERSION } from '../../src/lib/paths.ts'
+import { VERSION } from '../../src/lib/files.ts'
 
 // oxlint-disable-next-line node/no-process-env -- how the tests run, not a setting
 const BODIES_FOLDER = process.env['RECORD_BODIES']

@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { expect, it } from 'vitest'
-import { PACKAGE_FOLDER } from '../../src/lib/paths.ts'
+import { PACKAGE_FOLDER } from '../../src/lib/files.ts'
 import { makeFolder } from '../cli/run-cli.ts'
 
 type Files = Readonly<{ folders: readonly Readonly<{ files: readonly Readonly<{ file: string }>[] }>[] }>

@@ -100,14 +100,6 @@ describe('deals panel', () => {
     ).toEqual(['Shop'])
   })
 
-  test('keys - are unique within the panel for any names', () => {
-    const brands = ['merchant A', 'A', '', 'b'].map((name) => ({ name, count: 1 }))
-    const keys = toPanel('', { brands, merchants: brands }).facets.flatMap(({ entries }) =>
-      entries.map(({ key }) => key),
-    )
-    expect(new Set(keys).size).toBe(keys.length)
-  })
-
   test('names with URL delimiters - are encoded and decode to the same name', () => {
     const name = 'A & B=C+"<ß'
     const [href = ''] = listHrefs(toPanel('', { merchants: [{ name, count: 1 }] }), 'Shop') ?? []

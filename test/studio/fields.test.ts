@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { validateOptions } from '../../src/studio/selection.ts'
 import { type WidgetKind, listOptions } from '../../src/widgets/option-list.ts'
-import { type FieldDetails, type FieldView, listFields } from '../../src/studio/fields.ts'
+import { type FieldOptions, type FieldView, listFields } from '../../src/studio/fields.ts'
 import { createShopBook } from '../../src/offers/shop-book.ts'
 import { LANGUAGE_TAGS } from '../../src/widgets/locales/index.ts'
 
@@ -21,7 +21,7 @@ const KINDS = ['where-to-buy', 'picks', 'deals'] as const
 function listGroups(
   kind: WidgetKind,
   rawOptions = '',
-  over: Partial<FieldDetails> = {},
+  over: Partial<FieldOptions> = {},
 ): ReturnType<typeof listFields> {
   const query = new URLSearchParams(rawOptions)
   const defaults = over.defaults ?? { locale: 'en', currency: null }

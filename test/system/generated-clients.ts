@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { build } from 'esbuild'
 import { expect } from 'vitest'
-import { PACKAGE_FOLDER } from '../../src/lib/paths.ts'
+import { PACKAGE_FOLDER } from '../../src/lib/files.ts'
 
 const run = promisify(execFile)
 const CLIENTS_FOLDER = join(PACKAGE_FOLDER, 'test/system/clients')

@@ -2,7 +2,7 @@ import { assert, integer, property } from 'fast-check'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { PACKAGE_FOLDER } from '../../src/lib/paths.ts'
+import { PACKAGE_FOLDER } from '../../src/lib/files.ts'
 import { removeSubSlots } from '../../src/lib/sub-template.ts'
 import { GALLERY_CASES } from '../../src/studio/gallery/cases.ts'
 import {

@@ -2,7 +2,7 @@ import { cpSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { VIEWS_FOLDER } from '../../src/lib/paths.ts'
+import { VIEWS_FOLDER } from '../../src/lib/files.ts'
 import { createRenderer } from '../../src/widgets/render.ts'
 
 /** Copy all templates to a temporary folder. */

@@ -1,4 +1,9 @@
 import type { Command } from 'commander'
+import { type Runner, addExamples } from '../../command.ts'
+import { UsageError } from '../../errors.ts'
+import { pluralize, toShellWord } from '../../lib/format.ts'
+import type { CatalogStore } from '../store/catalog-store.ts'
+import type { OwnedChannel } from '../store/channels.ts'
 import {
   type Approval,
   type ApprovalState,
@@ -8,17 +13,11 @@ import {
   getApprovalState,
   setApprovals,
 } from '../store/merchants.ts'
-import type { CatalogStore } from '../store/catalog-store.ts'
-import type { OwnedChannel } from '../store/channels.ts'
 import { type NetworkChannel, fetchNetworkChannels } from '../store/networks.ts'
 import type { Catalog } from '../store/schema.ts'
-import { UsageError } from '../../errors.ts'
-import { pluralize } from '../../lib/plural.ts'
-import { toShellWord } from '../../lib/shell.ts'
-import { type Runner, addExamples } from '../../command.ts'
 import { EXAMPLE_CHANNEL } from './arguments.ts'
-import { type Listing, type CommandResult, quote, formatDay, toIso, toIsoOrNull } from './output.ts'
 import { listMissingReferenceWarnings } from './networks.ts'
+import { type Listing, type CommandResult, quote, formatDay, toIso, toIsoOrNull } from './output.ts'
 import {
   type ChangeTransaction,
   createChangeAction,

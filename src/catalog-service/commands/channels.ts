@@ -6,7 +6,7 @@ import { fetchOwnedChannels, insertChannel, removeChannel, updateChannel } from 
 import { fetchNetworkChannels } from '../store/networks.ts'
 import type { Catalog } from '../store/schema.ts'
 import { UsageError } from '../../errors.ts'
-import { pluralize } from '../../lib/plural.ts'
+import { pluralize } from '../../lib/format.ts'
 import { type Runner, addExamples } from '../../command.ts'
 import {
   EXAMPLE_CHANNEL,

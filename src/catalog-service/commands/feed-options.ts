@@ -6,7 +6,7 @@ import { parseFeedMap } from '../import/column-map.ts'
 import { FEED_FORMATS, parseFeedFormat } from '../import/formats.ts'
 import { DAY_SECONDS, HOUR_SECONDS, MINUTE_SECONDS } from '../../clock.ts'
 import { UsageError } from '../../errors.ts'
-import { NOT_UTF8, decodeTextFile } from '../../lib/text-file.ts'
+import { NOT_UTF8, decodeTextFile } from '../../lib/files.ts'
 import { createLineParser } from './arguments.ts'
 
 /** More frequent runs would load networks, which update their feeds a few times a day. */
@@ -44,7 +44,7 @@ export function parseMaxRemoved(text: string): number {
   throw new UsageError('--max-removed accepts 0% to 100%')
 }
 
-/** Read a column map. Return it as JSON. @throws UsageError when the file is not readable or is no map */
+/** Read a column map. Return it as JSON. @throws UsageError when the file cannot be read or is not a column map */
 function readMapFile(path: string): string {
   const json = readMapJson(path)
   parseFeedMap(json)

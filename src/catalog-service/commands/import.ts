@@ -6,7 +6,7 @@ import type { CatalogStore } from '../store/catalog-store.ts'
 import { findFeed } from '../store/feeds.ts'
 import { HOUR_SECONDS } from '../../clock.ts'
 import { FeedHeldError } from '../../errors.ts'
-import { pluralize } from '../../lib/plural.ts'
+import { pluralize } from '../../lib/format.ts'
 import { type CommandContext, type Runner, addExamples } from '../../command.ts'
 import {
   type HeaderOptions,

@@ -1,4 +1,7 @@
 import type { Command } from 'commander'
+import { type Runner, addExamples } from '../../command.ts'
+import { UsageError } from '../../errors.ts'
+import { pluralize, toShellWord } from '../../lib/format.ts'
 import type { CatalogStore } from '../store/catalog-store.ts'
 import {
   type MerchantNetwork,
@@ -8,10 +11,6 @@ import {
   setMerchantReference,
 } from '../store/merchants.ts'
 import { hasMerchantOffers, removeMerchant } from '../store/removal.ts'
-import { UsageError } from '../../errors.ts'
-import { pluralize } from '../../lib/plural.ts'
-import { toShellWord } from '../../lib/shell.ts'
-import { type Runner, addExamples } from '../../command.ts'
 import { configureApprovalCommand } from './approvals.ts'
 import { type Confirmation, EXAMPLE_CHANNEL, createLineParser, noneToNull, parseLimit } from './arguments.ts'
 import { type Listing, type CommandResult, quote } from './output.ts'

@@ -1,4 +1,7 @@
 import type { Command } from 'commander'
+import { type Runner, addExamples } from '../../command.ts'
+import { UsageError } from '../../errors.ts'
+import { pluralize, toShellWord } from '../../lib/format.ts'
 import type { CatalogStore } from '../store/catalog-store.ts'
 import { fetchApprovals } from '../store/merchants.ts'
 import {
@@ -15,10 +18,6 @@ import {
 } from '../store/networks.ts'
 import { hasNetworkOffers, hasNetworkPages, removeNetwork } from '../store/removal.ts'
 import type { Catalog } from '../store/schema.ts'
-import { UsageError } from '../../errors.ts'
-import { pluralize } from '../../lib/plural.ts'
-import { toShellWord } from '../../lib/shell.ts'
-import { type Runner, addExamples } from '../../command.ts'
 import { type Confirmation, EXAMPLE_CHANNEL, createLineParser, parseTemplate } from './arguments.ts'
 import { type Listing, type CommandResult, quote } from './output.ts'
 import {

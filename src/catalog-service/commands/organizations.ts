@@ -13,7 +13,7 @@ import { fetchRequestsToday, removeKeyUses, removeOrganizationUsage } from '../s
 import { removeFeedAttempts } from '../store/feed-attempts.ts'
 import { fetchFeeds } from '../store/feeds.ts'
 import { UsageError } from '../../errors.ts'
-import { pluralize } from '../../lib/plural.ts'
+import { pluralize } from '../../lib/format.ts'
 import { type Runner, addExamples } from '../../command.ts'
 import { type Confirmation, createLineParser, noneToNull, parseDailyLimit } from './arguments.ts'
 import { type Listing, type CommandResult, quote, formatDay, toIso } from './output.ts'

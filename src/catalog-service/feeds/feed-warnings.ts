@@ -1,8 +1,4 @@
 import { sql } from 'kysely'
-import { SECOND_MS } from '../../clock.ts'
-import { FeedHeldError } from '../../errors.ts'
-import { pluralize } from '../../lib/plural.ts'
-import { toShellWord } from '../../lib/shell.ts'
 import {
   type FeedState,
   type FeedStatus,
@@ -10,6 +6,10 @@ import {
   type FeedWarning,
   describeReasons,
 } from '../../catalog/feed-report.ts'
+import { SECOND_MS } from '../../clock.ts'
+import { FeedHeldError } from '../../errors.ts'
+import { pluralize, toShellWord } from '../../lib/format.ts'
+import { REJECTED_MARK } from '../import/import-feed.ts'
 import type { CatalogStore } from '../store/catalog-store.ts'
 import {
   type FeedAttempt,
@@ -20,9 +20,8 @@ import {
 } from '../store/feed-attempts.ts'
 import { type Feed, fetchFeeds } from '../store/feeds.ts'
 import type { Catalog } from '../store/schema.ts'
-import { REJECTED_MARK } from '../import/import-feed.ts'
-import { ADDRESS_MARK, PAUSE_MARK } from './fetch-feed.ts'
 import { describeFeedAddress } from './feed-address.ts'
+import { ADDRESS_MARK, PAUSE_MARK } from './fetch-feed.ts'
 
 type StateStore = Pick<CatalogStore, 'read' | 'usage' | 'clock'>
 

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { type Clock, HOUR_MS, MINUTE_MS } from '../../clock.ts'
 import { type Proxies, redactInLog } from '../../config/secrets.ts'
 import { FeedFetchError } from '../../errors.ts'
-import { NOT_UTF8, decodeTextFile } from '../../lib/text-file.ts'
+import { NOT_UTF8, decodeTextFile } from '../../lib/files.ts'
 import { type NameResolver, createRedirectGuard, systemResolver } from '../../outgoing/addresses.ts'
 import {
   RequestError,

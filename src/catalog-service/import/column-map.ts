@@ -4,9 +4,8 @@ import { UsageError } from '../../errors.ts'
 import { cleanText } from '../../offers/text.ts'
 import { findEncoding } from './encoding.ts'
 import { type SourceRow, toColumnName } from './feed-row.ts'
-import { toFeedText } from './feed-text.ts'
-import { toAvailability, toAwinAvailability, normalizeCondition } from './feed-values.ts'
-import { toXmlKey } from './xml-paths.ts'
+import { toFeedText, toAvailability, toAwinAvailability, normalizeCondition } from './feed-values.ts'
+import { toXmlKey } from './xml-items.ts'
 
 export const DELIMITERS = [',', ';', '|', '\t'] as const
 

@@ -1,8 +1,7 @@
 import { ImportError, UsageError } from '../../errors.ts'
 import { DELIMITERS, type Delimiter, type FeedMap } from './column-map.ts'
 import { toColumnName } from './feed-row.ts'
-import { toFeedText } from './feed-text.ts'
-import { findUsTimeMs } from './feed-values.ts'
+import { toFeedText, findUsTimeMs } from './feed-values.ts'
 import { SEPARATOR_LINE } from './table.ts'
 
 /** Values of `--format`. Each format may be gzipped. */

@@ -1,6 +1,6 @@
 import { MAX_IMAGES } from '../../catalog/contract.ts'
 import { FeedHeldError, ImportError, StoreError, UsageError, VitrineError } from '../../errors.ts'
-import { pluralize } from '../../lib/plural.ts'
+import { pluralize } from '../../lib/format.ts'
 import { describeReasons } from '../../catalog/feed-report.ts'
 import type { CatalogStore } from '../store/catalog-store.ts'
 import { type FeedResult, findFeedById, insertFeed, saveFeedResult, updateFeed } from '../store/feeds.ts'

@@ -15,8 +15,8 @@ import {
   computeDigest,
   createRowRejects,
 } from './feed-row.ts'
-import { decodeEntities } from './feed-text.ts'
 import {
+  decodeEntities,
   toYesOrNo,
   findConditionProblem,
   parseFeedGtin,

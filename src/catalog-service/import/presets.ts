@@ -1,7 +1,5 @@
 import type { FeedMap, Preset } from './column-map.ts'
-import { AWIN_PRESETS } from './presets-awin.ts'
-import { TRADEDOUBLER_PRESETS } from './presets-tradedoubler.ts'
-import { TRADETRACKER_PRESETS } from './presets-tradetracker.ts'
+import { AWIN_PRESETS, TRADEDOUBLER_PRESETS, TRADETRACKER_PRESETS } from './presets-networks.ts'
 
 /** Product data specification of Google Merchant Center, as a table. */
 const GOOGLE_FIELDS = {

@@ -1,7 +1,7 @@
 import { isAscii } from 'node:buffer'
 import { hash } from 'node:crypto'
 import { ImportError } from '../../errors.ts'
-import { VERSION } from '../../lib/paths.ts'
+import { VERSION } from '../../lib/files.ts'
 import type { Feed } from '../store/feeds.ts'
 import {
   type ColumnMap,
@@ -27,14 +27,12 @@ import {
   parseFeedFormat,
 } from './formats.ts'
 import { readJsonArray, type FeedLine, readLines } from './json-items.ts'
-import { toJsonSourceRows } from './json-paths.ts'
-import { readJsonRows } from './json-rows.ts'
+import { toJsonSourceRows, readJsonRows } from './json-rows.ts'
 import { type RowContext, toFeedRow } from './map-row.ts'
 import { type FeedHead, readHead } from './open-feed.ts'
 import { type FoundPreset, findPreset, listPresetFormats } from './presets.ts'
 import { readTable } from './table.ts'
-import { createGoogleCollector, readXmlItems } from './xml-items.ts'
-import { type PathOptions, createPathCollector } from './xml-paths.ts'
+import { createGoogleCollector, readXmlItems, type PathOptions, createPathCollector } from './xml-items.ts'
 
 /**
  * A whole `map` replaces `format`; changes apply to the map of the format. Without both, the first bytes decide the format. `charset`: of the HTTP response, used when the file declares no
@@ -150,7 +148,7 @@ function findMap(format: FeedRows['format'], { head, file }: Source): FoundPrese
   const preset = findPreset(format, formats.length === 1 ? (formats[0] ?? content) : content, head)
   if (preset !== undefined)
     return format === 'rakuten' ? { ...preset, map: addRakutenHeader(preset.map, head, file) } : preset
-  throw new ImportError(`${file} is no feed of the format ${format}: expected ${formats.join(' or ')}`)
+  throw new ImportError(`${file} is not a feed of the format ${format}: expected ${formats.join(' or ')}`)
 }
 
 async function* toFeedRows(

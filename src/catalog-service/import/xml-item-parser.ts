@@ -2,8 +2,9 @@ import type { SaxesTagNS } from 'saxes'
 import { ImportError } from '../../errors.ts'
 import { UNDECODED } from './encoding.ts'
 import { MAX_ROW_BYTES, type SourceRow } from './feed-row.ts'
-import { UNCLOSED_TARGET, createXmlRepair } from './repair-xml.ts'
 import {
+  UNCLOSED_TARGET,
+  createXmlRepair,
   type SaxParser,
   createSaxParser,
   type OpenElement,
@@ -24,7 +25,6 @@ const MAX_PROLOG_CHARACTERS: number = 64 * 1024
 
 /** Enough to find the end of the root element. */
 const MAX_END_CHARACTERS = 1_000
-
 /** In longer tags, damage is not found to belong to an item. */
 const MAX_TAG_CHARACTERS = 2_000
 

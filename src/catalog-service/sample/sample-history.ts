@@ -18,7 +18,7 @@ const OUTAGE: DaysAgo = [58, 55]
 const ABSENCE: DaysAgo = [92, 79]
 const ABSENT_SHOP = 'Hearthline'
 
-/** From so many days before today on, a price in ten-thousandths applied. */
+/** A price in ten-thousandths, and how many days ago it began to apply. */
 type Step = readonly [daysAgo: number, price: number]
 
 type SampleRun = PriceRun & Readonly<{ gtin: string; merchantKey: string; currency: string }>

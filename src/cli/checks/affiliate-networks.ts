@@ -1,7 +1,7 @@
 import type { Offer } from '../../catalog/contract.ts'
 import { isServed } from '../../config/config.ts'
 import { readSubData } from '../../config/sub-ids-file.ts'
-import { pluralize } from '../../lib/plural.ts'
+import { pluralize } from '../../lib/format.ts'
 import { compareTexts } from '../../offers/ranking.ts'
 import {
   type ExplainedSubRules,

@@ -7,7 +7,7 @@ import { fetchNetworkChannels, fetchNetworks } from '../../catalog-service/store
 import { isCatalogEmpty } from '../../catalog-service/store/meta.ts'
 import { type Clock, SECOND_MS } from '../../clock.ts'
 import type { Config } from '../../config/config.ts'
-import { pluralize } from '../../lib/plural.ts'
+import { pluralize } from '../../lib/format.ts'
 import { isFeedFailing } from '../../catalog/feed-report.ts'
 import { isClockSkewed, readDatabaseClockSkewMs } from '../../observability/clock-monitor.ts'
 import type { CopyStore } from '../../storage/store.ts'

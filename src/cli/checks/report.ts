@@ -104,12 +104,12 @@ const SERVER_ERROR_STATUS = 500
 type DatabaseSetting = 'VITRINE_DATABASE_URL' | 'VITRINE_CATALOG_DATABASE_URL'
 
 /** `setting` names the database that was used. `isCatalogListed`: see `findCodeRemedy`. */
-type RemedyDetails = Readonly<{ setting?: DatabaseSetting; isCatalogListed?: boolean }>
+type RemedyOptions = Readonly<{ setting?: DatabaseSetting; isCatalogListed?: boolean }>
 
 export function findErrorRemedy(
   error: VitrineError,
   config: Config,
-  { setting = 'VITRINE_DATABASE_URL', isCatalogListed = false }: RemedyDetails = {},
+  { setting = 'VITRINE_DATABASE_URL', isCatalogListed = false }: RemedyOptions = {},
 ): string | undefined {
   if (error instanceof StoreError) return getStoreRemedy(error, config, setting)
   const isServerError = error instanceof CatalogStatusError && error.upstreamStatus >= SERVER_ERROR_STATUS
@@ -132,13 +132,13 @@ const CONTRACT_REMEDY =
   'The catalog does not follow its interface here: report this to its operator. Until then the stored copy is shown.'
 
 /** `isCatalogListed`: the catalog has listed its channels. `reason`: the message of the error. */
-type CodeDetails = Readonly<{ isCatalogListed?: boolean; reason?: string | null }>
+type CodeOptions = Readonly<{ isCatalogListed?: boolean; reason?: string | null }>
 
 /** Return the remedy when only the error code, and perhaps the reason, was stored. */
 export function findCodeRemedy(
   code: string,
   config: Config,
-  { isCatalogListed, reason }: CodeDetails = {},
+  { isCatalogListed, reason }: CodeOptions = {},
 ): string | undefined {
   if (code === StoreError.code) return getDatabaseRemedy('VITRINE_DATABASE_URL', config)
   if (code === CatalogInvalidError.code && isCatalogListed === true) return CONTRACT_REMEDY

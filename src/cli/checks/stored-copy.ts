@@ -5,7 +5,7 @@ import { type Config, findFrameOriginHint, isServed } from '../../config/config.
 import { describeDatabase } from '../../config/database-address.ts'
 import { StoreError } from '../../errors.ts'
 import { listVisibleChannels } from '../../freshness/age.ts'
-import { pluralize } from '../../lib/plural.ts'
+import { pluralize } from '../../lib/format.ts'
 import type { StoredCopy } from '../../storage/stored-copy.ts'
 import type { ChannelList, CopyState } from '../../storage/store.ts'
 import { isReadOnly } from '../../database/failures.ts'

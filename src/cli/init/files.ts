@@ -11,7 +11,7 @@ import {
 import { join } from 'node:path'
 import { readSettingsFile } from '../../config/settings-file.ts'
 import { UsageError } from '../../errors.ts'
-import { COMPOSE_FILE, DEPLOY_FOLDER, PACKAGE_FOLDER, VERSION } from '../../lib/paths.ts'
+import { COMPOSE_FILE, DEPLOY_FOLDER, PACKAGE_FOLDER, VERSION } from '../../lib/files.ts'
 import type { Setup } from './answers.ts'
 
 const OWNER_ONLY = 0o600

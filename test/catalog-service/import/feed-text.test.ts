@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { toFeedText } from '../../../src/catalog-service/import/feed-text.ts'
+import { toFeedText } from '../../../src/catalog-service/import/feed-values.ts'
 
 describe('text of a feed', () => {
   it.each([

@@ -305,7 +305,7 @@ describe('formats of networks', () => {
 
   it('format that has no JSON - ImportError', async () => {
     await expect(readFeedText('[{}]', { format: 'adtraction' })).rejects.toThrow(
-      'feed is no feed of the format adtraction: expected table or xml',
+      'feed is not a feed of the format adtraction: expected table or xml',
     )
   })
 })

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { createXmlRepair } from '../../../src/catalog-service/import/repair-xml.ts'
+import { createXmlRepair } from '../../../src/catalog-service/import/xml-syntax.ts'
 import { ImportError } from '../../../src/errors.ts'
 import { toRunCount } from '../../helpers/property-runs.ts'
 import { readFeedText } from './read-feed-text.ts'

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, readdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { PACKAGE_FOLDER } from '../../../src/lib/paths.ts'
+import { PACKAGE_FOLDER } from '../../../src/lib/files.ts'
 
 const makeTemporaryFolder = (): string => mkdtempSync(join(tmpdir(), 'bench-test-'))
 

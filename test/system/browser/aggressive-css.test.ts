@@ -11,7 +11,7 @@ import {
   toLayoutId,
 } from '../../../src/studio/gallery/examples.ts'
 import { loadAssets } from '../../../src/http/assets.ts'
-import { BUILT_FOLDER } from '../../../src/lib/paths.ts'
+import { BUILT_FOLDER } from '../../../src/lib/files.ts'
 import { createRenderer } from '../../../src/widgets/render.ts'
 import { type PageServer, startPageServer, toHtmlResponse } from '../../helpers/page-server.ts'
 import {

@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path'
 import pixelmatch from 'pixelmatch'
 import type { Page } from 'playwright-core'
 import { PNG } from 'pngjs'
-import { PACKAGE_FOLDER } from '../../../src/lib/paths.ts'
+import { PACKAGE_FOLDER } from '../../../src/lib/files.ts'
 
 const SCREENSHOTS_FOLDER = join(PACKAGE_FOLDER, 'test/system/browser/screenshots')
 const FAILED_FOLDER = join(tmpdir(), 'vitrine-screenshots')

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { loadAssets } from '../../../src/http/assets.ts'
-import { BUILT_FOLDER } from '../../../src/lib/paths.ts'
+import { BUILT_FOLDER } from '../../../src/lib/files.ts'
 import { defer } from '../../helpers/defer.ts'
 import { type PageServer, startPageServer, toHtmlResponse } from '../../helpers/page-server.ts'
 import { useBrowser } from '../use-browser.ts'

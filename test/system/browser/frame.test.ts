@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { loadAssets } from '../../../src/http/assets.ts'
-import { BUILT_FOLDER } from '../../../src/lib/paths.ts'
+import { BUILT_FOLDER } from '../../../src/lib/files.ts'
 import { createRenderer } from '../../../src/widgets/render.ts'
 import { EMBED_CSP, type PageServer, startPageServer, toHtmlResponse } from '../../helpers/page-server.ts'
 import { makeBox, makeWrapper } from '../../helpers/views.ts'

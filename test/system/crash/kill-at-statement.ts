@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Environment } from '../../../src/config/config.ts'
-import { PACKAGE_FOLDER } from '../../../src/lib/paths.ts'
+import { PACKAGE_FOLDER } from '../../../src/lib/files.ts'
 
 /**
  * Wraps the SQLite module of the real program, also in its walk thread, and kills the process just before a statement

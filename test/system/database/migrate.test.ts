@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, it, onTestFinished } from 'vitest'
 import { openSqlite } from '../../../src/database/sqlite.ts'
-import { PACKAGE_FOLDER } from '../../../src/lib/paths.ts'
+import { PACKAGE_FOLDER } from '../../../src/lib/files.ts'
 
 it('three processes at once on a new file - all succeed, and each migration runs once', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'vitrine-migrate-'))

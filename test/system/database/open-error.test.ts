@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { openSqlite } from '../../../src/database/sqlite.ts'
-import { PACKAGE_FOLDER } from '../../../src/lib/paths.ts'
+import { PACKAGE_FOLDER } from '../../../src/lib/files.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'vitrine-open-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))

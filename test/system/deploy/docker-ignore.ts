@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { PACKAGE_FOLDER } from '../../../src/lib/paths.ts'
+import { PACKAGE_FOLDER } from '../../../src/lib/files.ts'
 
 type Rule = Readonly<{ isIncluded: boolean; pattern: RegExp }>
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Copy, DockerfileParser, type Env, type From, type Instruction } from 'dockerfile-ast'
-import { PACKAGE_FOLDER } from '../../../src/lib/paths.ts'
+import { PACKAGE_FOLDER } from '../../../src/lib/files.ts'
 
 /** The text of the Dockerfile. */
 export const DOCKERFILE: string = readFileSync(join(PACKAGE_FOLDER, 'Dockerfile'), 'utf8')

@@ -14,7 +14,7 @@ import {
 import { homedir, tmpdir } from 'node:os'
 import { basename, dirname, join, posix, relative } from 'node:path'
 import { promisify } from 'node:util'
-import { PACKAGE_FOLDER } from '../../../src/lib/paths.ts'
+import { PACKAGE_FOLDER } from '../../../src/lib/files.ts'
 import { findProgram } from '../includes/program.ts'
 import { isIncluded } from './docker-ignore.ts'
 import { type Stage, type Step, readStages } from './dockerfile.ts'

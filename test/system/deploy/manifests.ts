@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { parseAllDocuments } from 'yaml'
-import { PACKAGE_FOLDER } from '../../../src/lib/paths.ts'
+import { PACKAGE_FOLDER } from '../../../src/lib/files.ts'
 
 /** Paths of the Kubernetes manifests, relative to the repository. */
 export const MANIFESTS: readonly string[] = readdirSync(join(PACKAGE_FOLDER, 'deploy/kubernetes'))

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect } from 'vitest'
 import { loadAssets } from '../../../src/http/assets.ts'
-import { BUILT_FOLDER } from '../../../src/lib/paths.ts'
+import { BUILT_FOLDER } from '../../../src/lib/files.ts'
 import { type PageServer, startPageServer, toHtmlResponse } from '../../helpers/page-server.ts'
 import type { EnginePage } from './engine.ts'
 import type { EngineInUse } from './use-engine.ts'

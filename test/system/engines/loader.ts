@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { loadAssets } from '../../../src/http/assets.ts'
-import { BUILT_FOLDER } from '../../../src/lib/paths.ts'
+import { BUILT_FOLDER } from '../../../src/lib/files.ts'
 import { createRenderer } from '../../../src/widgets/render.ts'
 import { EMBED_CSP, type PageServer, startPageServer, toHtmlResponse } from '../../helpers/page-server.ts'
 import { makeBox, makeDeal, makeWrapper, makeGrid, makeOffer } from '../../helpers/views.ts'

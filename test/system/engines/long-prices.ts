@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Offer, Product } from '../../../src/catalog/contract.ts'
 import { loadAssets } from '../../../src/http/assets.ts'
-import { BUILT_FOLDER } from '../../../src/lib/paths.ts'
+import { BUILT_FOLDER } from '../../../src/lib/files.ts'
 import { GALLERY_CASES, type GalleryCase } from '../../../src/studio/gallery/cases.ts'
 import {
   type Layout,

@@ -1,7 +1,7 @@
 import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { PACKAGE_FOLDER } from '../../../src/lib/paths.ts'
+import { PACKAGE_FOLDER } from '../../../src/lib/files.ts'
 import { COLD_TABLE, CACHED_TABLE } from './outage-cases.ts'
 import { PAGE, listHeadings, readRecipe, readTable } from './recipe.ts'
 

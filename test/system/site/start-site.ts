@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { homedir, tmpdir } from 'node:os'
 import { extname, join } from 'node:path'
 import { promisify } from 'node:util'
-import { PACKAGE_FOLDER } from '../../../src/lib/paths.ts'
+import { PACKAGE_FOLDER } from '../../../src/lib/files.ts'
 
 /** A built documentation site. `url` ends with the path that a static host adds; `version` is the folder of the version. */
 export type BuiltSite = Readonly<{ folder: string; url: string; version: string }>

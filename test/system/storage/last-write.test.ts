@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { PACKAGE_FOLDER } from '../../../src/lib/paths.ts'
+import { PACKAGE_FOLDER } from '../../../src/lib/files.ts'
 
 /** A complete program whose database is locked by another process at the first attempt. */
 const LAST_WRITE = `

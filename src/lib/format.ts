@@ -6,3 +6,9 @@ export function formatNumber(count: number): string {
 export function pluralize(count: number, noun: string): string {
   return `${formatNumber(count)} ${noun}${count === 1 ? '' : 's'}`
 }
+
+/** Quote a text as one word of a POSIX shell. */
+export function toShellWord(text: string): string {
+  if (!/["$`\\!]/.test(text)) return `"${text}"`
+  return `'${text.replaceAll("'", String.raw`'\''`)}'`
+}
