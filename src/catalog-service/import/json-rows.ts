@@ -95,7 +95,7 @@ function rejectLine({ row, bytes }: FeedLine, [field, reason]: Problem): ParsedR
   return { product: undefined, rejects: [{ row, field, reason, raw }] }
 }
 
-export function findLineProblem(
+function findLineProblem(
   line: FeedLine,
   text: string | undefined,
   json: unknown,

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { type Clock, MINUTE_MS, SECOND_MS } from '../../clock.ts'
 import type { DatabaseAddress, PostgresAddress } from '../../config/database-address.ts'
 import { type Connection, type ServiceOptions, openConnection } from '../../database/connection.ts'
-import { findSqlState, isLocked } from '../../database/failures.ts'
+import { findSqlState, isLocked, toOpenError } from '../../database/failures.ts'
 import type { MigrationListener } from '../../database/migrate.ts'
 import { type OpenDatabase, openDatabase, readInSnapshot } from '../../database/open-database.ts'
 import { StoreError } from '../../errors.ts'
@@ -124,11 +124,14 @@ function openCatalog({ database, clock, role = 'command', onMigrated }: CatalogS
         writer: { size: 1, statementTimeoutMs: LONG_STATEMENT_MS, idleTransactionMs: IDLE_TRANSACTION_MS },
       },
     })
-    await getCatalogId(opened.reader).catch(async (error: unknown) => {
+    try {
+      // A damaged file is found now. In a server, "vitrine move" fills the tables later.
+      if (database.kind === 'sqlite') await getCatalogId(opened.reader)
+      return opened
+    } catch (error) {
       await opened.close()
-      throw error
-    })
-    return opened
+      throw database.kind === 'sqlite' ? toOpenError(database.path, error) : error
+    }
   }
   return openConnection<CatalogTables, OpenDatabase<CatalogTables>>({
     open,

@@ -96,8 +96,8 @@ const LINK_CHARACTERS = 3_500
 
 /** The first statement that writes offers, one after the page cache is full, and the commit. */
 const IMPORT_KILL_POINTS: readonly KillPoint[] = [
-  ['first offers', /insert into offers/, 1],
-  ['pages in the write-ahead log', /insert into offers/, 57 * 200 + 1],
+  ['first offers', /insert into "offers"/, 1],
+  ['pages in the write-ahead log', /insert into "offers"/, 57 * 200 + 1],
   ['end', /^commit$/, 1],
 ]
 

@@ -216,7 +216,7 @@ describe('import', () => {
     await vi.waitFor(async () => {
       const rows = await server.run(
         address.text.reveal(),
-        `select 1 from pg_stat_activity where application_name = 'vitrine' and query like '%insert into offers%'`,
+        `select 1 from pg_stat_activity where application_name = 'vitrine' and query like '%insert into "offers"%'`,
       )
       expect(rows.length).toBeGreaterThan(0)
     })
