@@ -111,7 +111,7 @@ describe.skipIf(isSkipped)('the blocks in the editor', () => {
   it('a grid - with a number of cards - is previewed', async () => {
     const canvas = await openEditor('vitrine/deals')
     await canvas.locator('.vitrine-grid').waitFor()
-    await page.getByRole('region', { name: 'Editor settings' }).getByLabel('Maximum number').fill('2')
+    await page.getByRole('region', { name: 'Editor settings' }).getByLabel('Cards on a page').fill('2')
     await expect.poll(() => canvas.locator('.vitrine-grid li').count()).toBe(2)
     expect(problems).toEqual([])
   })
