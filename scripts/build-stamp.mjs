@@ -18,12 +18,17 @@ export async function listFiles(folder) {
  * folder `output` has changed since. `build` returns the content of each file by its path in `output`.
  */
 export async function buildIfChanged(stampPath, { rootFolder, inputs, output, build }) {
-  const files = await Promise.all(inputs.map(async (path) => listInputs(rootFolder, path)))
-  const before = computeDigest(rootFolder, files.flat())
+  const digestInputs = async () => {
+    const files = await Promise.all(inputs.map(async (path) => listInputs(rootFolder, path)))
+    return computeDigest(rootFolder, files.flat())
+  }
+  const before = await digestInputs()
   if (await isBuilt(stampPath, before, output)) return
   // A failed build leaves none.
   await rm(stampPath, { force: true })
   const built = await build()
+  // An input that changed meanwhile is built next time.
+  if ((await digestInputs()) !== before) return
   const written = Object.fromEntries(
     [...built].filter(isChecked).map(([file, content]) => [file, hash(content)]),
   )
@@ -34,12 +39,21 @@ export async function buildIfChanged(stampPath, { rootFolder, inputs, output, bu
 async function isBuilt(stampPath, inputDigest, output) {
   const text = await readFile(stampPath, 'utf8').catch(ignoreMissing)
   if (text === undefined) return false
-  const { inputs, written } = JSON.parse(text)
+  const { inputs, written } = parseStamp(text)
   if (inputs !== inputDigest) return false
   return Object.entries(written).every(([file, digest]) => hashFile(join(output, file)) === digest)
 }
 
-/** The server does not read them. */
+/** An empty stamp is left when the machine loses power. */
+function parseStamp(text) {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return {}
+  }
+}
+
+/** Source maps do not decide whether a build is complete. */
 const isChecked = ([file]) => !file.endsWith('.map')
 
 async function listInputs(rootFolder, path) {

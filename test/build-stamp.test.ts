@@ -24,6 +24,7 @@ async function createProject() {
     write,
     remove: (path: string): void => rmSync(join(rootFolder, path)),
     builds: 0,
+    onBuild: (): void => {},
     run: async (failure?: Error): Promise<void> =>
       buildIfChanged(join(output, '.stamp'), {
         rootFolder,
@@ -31,6 +32,7 @@ async function createProject() {
         output,
         async build() {
           project.builds += 1
+          project.onBuild()
           const text = readFileSync(join(rootFolder, 'src/a.ts'), 'utf8')
           write('dist/a.js', text)
           if (failure !== undefined) throw failure
@@ -64,12 +66,24 @@ it.each<[string, (project: Project) => void]>([
   ['a file that was missing', ({ write }) => write('missing.json', '{}')],
   ['deleted output', ({ remove }) => remove('dist/a.js')],
   ['output of another build', ({ write }) => write('dist/a.js', 'other')],
+  ['an empty stamp, as after a power failure', ({ write }) => write('dist/.stamp', '')],
 ])('%s - is built once', async (_condition, change) => {
   const project = await createProject()
   change(project)
   await project.run()
   await project.run()
   expect(project.builds).toBe(2)
+})
+
+it('a source that changes during a build - is built again', async () => {
+  const project = await createProject()
+  project.write('src/a.ts', 'second')
+  project.onBuild = () => project.write('src/a.ts', 'third')
+  await project.run()
+  project.onBuild = () => {}
+  project.write('src/a.ts', 'second')
+  await project.run()
+  expect(project.builds).toBe(3)
 })
 
 it('a build fails - the next one builds, although nothing has changed since', async () => {

@@ -37,7 +37,7 @@ describe('clock set a day back', () => {
 
   test('database that could not be opened - opening is retried', async () => {
     const open = vi.fn<() => Promise<never>>(() => Promise.reject(new Error('no room')))
-    const service = { visitorTimeoutMs: SECOND_MS, lockedMs: 0, reopenMs: MINUTE_MS, onFailure: () => {} }
+    const service = { maxSilenceMs: SECOND_MS, lockedMs: 0, reopenMs: MINUTE_MS, onFailure: () => {} }
     const options = { open, kind: 'file', table: 'copies', failure: 'failed', clock, service } as const
     const store = await openConnection(options)
     await expect(store.ping()).rejects.toThrow('a moment ago')

@@ -8,7 +8,7 @@ const LISTS = '#list, #candidates, #box-list'
 
 /**
  * Apply changed options and lists at once: the server renders the page of the new selection, and this page becomes equal to it,
- * so that focus and scroll position stay. When that fails, or the product changes, the page is loaded.
+ * so that focus and scroll position stay. When that fails, the page is loaded.
  */
 export function prepareLiveForm(form: HTMLFormElement): void {
   let timer = 0
@@ -34,7 +34,8 @@ export function prepareLiveForm(form: HTMLFormElement): void {
 
   // One after the other: each change begins with the list that the previous one has left.
   let lastChange = Promise.resolve()
-  const change = (source: HTMLElement): void => void (lastChange = lastChange.then(() => show(source)))
+  const change = (source: HTMLElement): void =>
+    void (lastChange = lastChange.then(() => show(source)).catch(showNoResponse))
   const refresh = (): void => void lastChange.then(() => show())
   form.addEventListener('submit', (event) => {
     const { activeElement } = document
@@ -95,10 +96,17 @@ function focusFirst(ids: readonly string[]): void {
   }
 }
 
-/** `source`: a button whose name and value are a part of the query. */
+/**
+ * `source`: a button whose name and value are a part of the query, or a search. A text that is typed but not searched for is not
+ * sent: the server would choose its first match in place of the product.
+ */
 function toQuery(form: HTMLFormElement, source?: HTMLElement): string {
   const query = new URLSearchParams()
   for (const [name, value] of new FormData(form)) if (typeof value === 'string') query.append(name, value)
+  const isSearch = source !== undefined && 'swaps' in source.dataset
+  for (const field of isSearch ? [] : form.elements)
+    if (field instanceof HTMLInputElement && 'reloadsPage' in field.dataset)
+      query.set(field.name, field.defaultValue)
   if (source instanceof HTMLButtonElement && source.name !== '') query.append(source.name, source.value)
   return query.toString()
 }

@@ -3,21 +3,29 @@
 /** The parts of the page that depend on the selection. */
 const LIVE_PARTS = ['.tabs', '.workbench']
 
-/** Attributes of the reader, and of scripts. A typed value stays whatever the attribute of its field is. */
+/** Attributes that the reader or a script changes; the server's value is ignored. */
 const KEPT_ATTRIBUTES: ReadonlySet<string> = new Set(['open', 'checked', 'selected', 'style'])
 
 /** Elements with one of these attributes are the same in both states if it has the same value. */
 const KEY_ATTRIBUTES = ['id', 'data-key', 'src']
 
-/** Load another state of the page; `null` if it is an error. Rejects without a response. */
+/** How long to wait for another state of the page. */
+const TIMEOUT_MS = 15_000
+
+/** Load another state of the page; `null` if the response is another page, such as an error. Rejects without a response. */
 export function loadPage(url: string): Promise<Document | null> {
   return new Promise((resolve, reject) => {
     // The page's content policy blocks `DOMParser`; this parser runs no script either.
     const request = new XMLHttpRequest()
     request.open('GET', url)
     request.responseType = 'document'
-    request.addEventListener('load', () => resolve(request.status === 200 ? request.responseXML : null))
-    request.addEventListener('error', () => reject(new Error('no response')))
+    request.timeout = TIMEOUT_MS
+    request.addEventListener('load', () => {
+      const page = request.status === 200 ? request.responseXML : null
+      resolve(page?.querySelector('[data-address]') ? page : null)
+    })
+    for (const name of ['error', 'timeout', 'abort'])
+      request.addEventListener(name, () => reject(new Error('no response')))
     request.send()
   })
 }

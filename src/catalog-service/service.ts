@@ -4,7 +4,7 @@ import express, { type Express, type NextFunction, type Request, type Response, 
 import { CACHE_SECONDS, VERSION_PATH } from '../catalog/contract.ts'
 import { SECOND_MS, computeNextMidnightUtcMs } from '../clock.ts'
 import type { Secret } from '../config/secrets.ts'
-import { isInvalidStatement } from '../database/failures.ts'
+import { isInvalidStatement, isProgramFault } from '../database/failures.ts'
 import { CatalogServiceError, StoreError } from '../errors.ts'
 import { createGuardedServer } from '../http/guarded-server.ts'
 import { listen } from '../http/listen.ts'
@@ -181,7 +181,7 @@ async function findProduct(store: CatalogStore, request: Request, organizationId
 
 function toServiceError(error: unknown): CatalogServiceError {
   if (error instanceof CatalogServiceError) return error
-  if (error instanceof StoreError && !isInvalidStatement(error))
+  if (error instanceof StoreError && !isInvalidStatement(error) && !isProgramFault(error))
     return new CatalogServiceError(503, 'the catalog is busy; try again in a moment')
   return new CatalogServiceError(500, 'something went wrong in the catalog service')
 }

@@ -15,7 +15,7 @@ export function createProblem(onBegin?: (error: unknown) => void, onEnd?: () => 
   return {
     error: undefined,
     begin(error) {
-      // A server that was away may turn out to have a lasting problem.
+      // A server that was unavailable may turn out to have a lasting problem.
       const isNews = this.error === undefined || (hasRemedy(error) && !hasRemedy(this.error))
       this.error = error
       if (isNews) onBegin?.(error)

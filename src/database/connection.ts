@@ -7,6 +7,7 @@ import { type Problem, type SilenceLimit, createProblem, createSilenceLimit } fr
 import {
   describeStoreFailure,
   isFileDamaged,
+  isProgramFault,
   isLocked,
   isReadOnly,
   isTimeout,
@@ -24,22 +25,18 @@ const WRITE_PAUSE_MS: number = SECOND_MS
 /** How long `close` waits for a running probe. */
 const CLOSE_TIMEOUT_MS: number = SECOND_MS
 
-/** How long the start of a service waits for its database server. */
-const START_TIMEOUT_MS: number = 5 * SECOND_MS
-
-/** Fail a visitor's read after this much silence of the server, so that the visitor still gets a response in time. */
-const MAX_SILENCE_MS = 700
-const MAX_SILENCE_SHARE = 7 / 8
+/** Fail a visitor's short read after this much silence of the server, so that the visitor still gets a response in time. */
+const MAX_SHORT_SILENCE_MS = 700
 
 /** At startup no visitor waits yet, and processes that start together wait for the one that creates the tables. */
-const STARTUP_TIMEOUTS: LockTimeouts = { openingMs: START_TIMEOUT_MS, openMs: 0 }
+const STARTUP_TIMEOUTS: LockTimeouts = { openingMs: 5 * SECOND_MS, openMs: 0 }
 /** SQLite must not block the thread that serves visitors: `retry` waits for a locked file. */
 const SERVING_TIMEOUTS: LockTimeouts = { openingMs: 0, openMs: 0 }
 
 /** How a service uses a database that can be unavailable. */
 export type ServiceOptions = Readonly<{
-  /** How long visitors wait for a database server. */
-  visitorTimeoutMs: number
+  /** How long a visitor's read may wait for a database server that is silent. */
+  maxSilenceMs: number
   /** How long a write waits for a locked file. */
   lockedMs: number
   /** Time between a failure of a file and the next attempt to open it, and between two checks whether it was replaced. */
@@ -48,6 +45,8 @@ export type ServiceOptions = Readonly<{
   readFileId?(): string | null
   /** Whether the first attempt to open must succeed. */
   mustOpen?: boolean
+  /** How long the start waits for a server; by default, until it responds or fails. */
+  startMs?: number
   /** Called once each time the database becomes unavailable. */
   onFailure(error: unknown): void
   /** Called when the database is available again; it may be empty. */
@@ -113,6 +112,7 @@ export class Connection<Tables, Opened extends OpenDatabase<Tables> = OpenDataba
   #opening: Promise<Opened> | undefined
   #probing: Promise<void> | undefined
   #failedAtMs = -Infinity
+  #recoveredMs = -Infinity
   #fileId: string | null | undefined
   #fileCheckedAtMs = -Infinity
 
@@ -122,10 +122,7 @@ export class Connection<Tables, Opened extends OpenDatabase<Tables> = OpenDataba
     this.#service = service
     this.#clock = options.clock ?? systemClock
     this.#isServer = options.kind === 'server'
-    this.#maxSilenceMs =
-      this.#isServer && service !== undefined
-        ? Math.round(service.visitorTimeoutMs * MAX_SILENCE_SHARE)
-        : undefined
+    this.#maxSilenceMs = this.#isServer ? service?.maxSilenceMs : undefined
     this.#unavailable = createProblem(service?.onFailure)
     this.#readOnly = createProblem(service?.onReadOnly, service?.onWritable)
     this.#writePause = createPause(this.#clock, { initialMs: WRITE_PAUSE_MS, maxMs: WRITE_PAUSE_MS })
@@ -137,7 +134,8 @@ export class Connection<Tables, Opened extends OpenDatabase<Tables> = OpenDataba
     const isNeeded = this.#service === undefined || this.#service.mustOpen === true
     const opening = this.#open(this.#service && (this.#isServer ? SERVING_TIMEOUTS : STARTUP_TIMEOUTS))
     try {
-      await (isNeeded || !this.#isServer ? opening : this.#waitForStart(opening))
+      const startMs = isNeeded ? undefined : this.#service?.startMs
+      await (startMs === undefined ? opening : this.#waitForStart(opening, startMs))
     } catch (error) {
       if (isNeeded || error instanceof StoreVersionError) throw error
       this.#fail(error)
@@ -152,7 +150,7 @@ export class Connection<Tables, Opened extends OpenDatabase<Tables> = OpenDataba
   }
 
   readShort<T>(work: (opened: Opened) => Promise<T>): Promise<T> {
-    const maxSilenceMs = this.#maxSilenceMs && Math.min(MAX_SILENCE_MS, this.#maxSilenceMs)
+    const maxSilenceMs = this.#maxSilenceMs && Math.min(MAX_SHORT_SILENCE_MS, this.#maxSilenceMs)
     return this.#run('short read', work, maxSilenceMs)
   }
 
@@ -203,16 +201,19 @@ export class Connection<Tables, Opened extends OpenDatabase<Tables> = OpenDataba
   }
 
   /** Wait for some seconds; a probe goes on with the same attempt. */
-  async #waitForStart(opening: Promise<Opened>): Promise<void> {
+  async #waitForStart(opening: Promise<Opened>, startMs: number): Promise<void> {
     const forget = (): void => void (this.#opening = undefined)
     this.#opening = opening
-    opening.then(forget, forget)
+    opening.then(forget, (error: unknown) => {
+      forget()
+      this.#fail(error)
+    })
     const cancelling = new AbortController()
     const isOpen = await Promise.race([
       opening.then(() => true),
-      systemClock.wait(START_TIMEOUT_MS, cancelling.signal).then(() => false),
+      systemClock.wait(startMs, cancelling.signal).then(() => false),
     ]).finally(() => cancelling.abort())
-    if (!isOpen) throw new StoreError(`the database did not respond for ${START_TIMEOUT_MS} ms`)
+    if (!isOpen) throw new StoreError(`the database was not open after ${startMs} ms`)
   }
 
   async #run<T>(
@@ -301,22 +302,23 @@ export class Connection<Tables, Opened extends OpenDatabase<Tables> = OpenDataba
   }
 
   #recordFailure(error: unknown, lane: Lane, opened: Opened): void {
-    if (this.#service === undefined) return
+    if (this.#service === undefined || isProgramFault(error)) return
     if (this.#isServer) this.#recordServerFailure(error, lane)
     // A failed write, for example on a full disk, leaves a readable file.
     else if (isFileDamaged(error) && lane !== 'write' && this.#opened === opened) {
       this.#fail(error)
       this.#drop(opened)
-    } else if (isLocked(error) && this.#service.lockedMs > 0) this.#writePause.start()
+    } else if (isLocked(error) && lane === 'write' && this.#service.lockedMs > 0) this.#writePause.start()
   }
 
   #recordServerFailure(error: unknown, lane: Lane): void {
     const isTooSlow = lane === 'short read' && isTimeout(error)
-    const isAway = !isReadOnly(error) && isUnavailable(error)
+    const isLost = !isReadOnly(error) && isUnavailable(error)
     if (isReadOnly(error)) this.#readOnly.begin(error)
-    else if (isAway || isTooSlow) this.#unavailable.begin(error)
-    // A lost connection is often the only one, so the first probe is at once. A slow server gets a rest.
-    this.#probeUntilHealthy(isAway ? 0 : PROBE_INTERVAL_MS)
+    else if (isLost || isTooSlow) this.#unavailable.begin(error)
+    // A lost connection is often the only one, so the first probe is at once, unless the last one was misleading.
+    const isFirst = performance.now() - this.#recoveredMs > PROBE_INTERVAL_MS
+    this.#probeUntilHealthy(isLost && isFirst ? 0 : PROBE_INTERVAL_MS)
   }
 
   #checkWritesAccepted(): void {
@@ -364,6 +366,7 @@ export class Connection<Tables, Opened extends OpenDatabase<Tables> = OpenDataba
     try {
       const opened = this.#opened ?? (await this.#reopen())
       await this.#ping(opened)
+      this.#recoveredMs = performance.now()
       if (this.#unavailable.end()) this.#service?.onRecovered?.()
       // A failed check can be a lack of connections; the database is still readable.
       if (this.#readOnly.error !== undefined)

@@ -147,6 +147,12 @@ export function isInvalidStatement(error: unknown): boolean {
     : INVALID_STATEMENT_STATE.test(state)
 }
 
+/** `true` for a mistake of the program, which says nothing about the database. */
+export function isProgramFault(error: unknown): boolean {
+  const cause = listCauses(error).at(-1)
+  return [TypeError, RangeError, ReferenceError, SyntaxError].some((type) => cause instanceof type)
+}
+
 /** `true` when a statement took too long, or waited too long for a connection of the pool. */
 export function isTimeout(error: unknown): boolean {
   return findSqlState(error) === QUERY_CANCELED || describeStoreFailure(error).includes('statements at once')

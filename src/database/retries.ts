@@ -65,10 +65,16 @@ async function prepareRetry(error: unknown, rules: RetryRules, state: RetryState
     // A random wait, so that two conflicting transactions do not collide again. The timer keeps the process alive.
     await wait(Math.random() * INITIAL_WAIT_MS * 2 ** conflicts)
     state.conflicts += 1
-  } else if (!isRepaired && (await rules.repair?.(error, startedMs)) === true) state.isRepaired = true
-  else {
+    return
+  }
+  try {
+    state.isRepaired = !isRepaired && (await rules.repair?.(error, startedMs)) === true
+    if (state.isRepaired) return
+    throw error
+  } catch (failure) {
+    // A repair can fail too, for example because the file is locked.
     state.failedMs ??= performance.now()
-    await waitForDatabase(error, rules, performance.now() - state.failedMs)
+    await waitForDatabase(failure, rules, performance.now() - state.failedMs)
   }
 }
 
@@ -84,7 +90,7 @@ async function waitForDatabase(
 ): Promise<void> {
   // The timer keeps the process alive, because this can be its last write.
   if (waitedMs < lockedMs && isLocked(error)) return wait(LOCKED_WAIT_MS)
-  const isAway = isUnavailable(error) || isReadOnly(error)
-  if (waitedMs >= unavailableMs || !isAway || signal?.aborted === true) throw error
+  const canReturn = isUnavailable(error) || isReadOnly(error)
+  if (waitedMs >= unavailableMs || !canReturn || signal?.aborted === true) throw error
   await systemClock.wait(UNAVAILABLE_WAIT_MS, signal)
 }

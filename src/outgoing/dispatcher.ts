@@ -49,10 +49,14 @@ export function sendRequest(
   dispatcher: Dispatcher,
   options: Dispatcher.RequestOptions & Readonly<{ signal: AbortSignal }>,
 ): Promise<OutgoingResponse> {
+  const { signal } = options
   return new Promise((resolve, reject) => {
-    const onAbort = (): void => reject(options.signal.reason as Error)
-    options.signal.addEventListener('abort', onAbort, { once: true })
-    dispatcher.request(options).then(resolve, reject)
+    signal.throwIfAborted()
+    const onAbort = (): void => reject(signal.reason as Error)
+    signal.addEventListener('abort', onAbort, { once: true })
+    // Node keeps a signal made of others in memory as long as it has a listener.
+    const forget = (): void => signal.removeEventListener('abort', onAbort)
+    void dispatcher.request(options).then(resolve, reject).finally(forget)
   })
 }
 

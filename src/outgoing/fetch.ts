@@ -30,7 +30,7 @@ export function discardBody({ body }: Pick<OutgoingResponse, 'body'>): void {
 export type DeadlineOptions = Readonly<{ clock: Clock; timeoutMs: number; signal?: AbortSignal | undefined }>
 
 /**
- * Run all steps of a request with one deadline. Each step must end with the signal that it gets.
+ * Run all steps of a request with one deadline. A step that does not end with the signal that it gets is left to itself.
  * @throws RequestError `DEADLINE`, or the error of the step
  */
 export async function withDeadline<T>(
@@ -38,14 +38,22 @@ export async function withDeadline<T>(
   run: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const deadline = new AbortController()
-  const cancel = clock.startTimer(timeoutMs, () => deadline.abort())
+  const toDeadlineError = (): RequestError =>
+    new RequestError('DEADLINE', `was not complete within ${timeoutMs} ms`)
+  let cancel: (() => void) | undefined
+  const ending = new Promise<never>((_resolve, reject) => {
+    cancel = clock.startTimer(timeoutMs, () => {
+      deadline.abort()
+      reject(toDeadlineError())
+    })
+  })
   try {
-    return await run(signal === undefined ? deadline.signal : AbortSignal.any([signal, deadline.signal]))
+    const steps = run(signal === undefined ? deadline.signal : AbortSignal.any([signal, deadline.signal]))
+    return await Promise.race([steps, ending])
   } catch (error) {
-    if (!deadline.signal.aborted) throw error
-    throw new RequestError('DEADLINE', `was not complete within ${timeoutMs} ms`)
+    throw deadline.signal.aborted ? toDeadlineError() : error
   } finally {
-    cancel()
+    cancel?.()
   }
 }
 

@@ -100,10 +100,9 @@ export function createEventStore(connection: CopyConnection, catalog: string, cl
     async listEvents(limit) {
       const statement = `select ${COLUMNS} from ${SOURCE} where e.catalog = ?
         order by e.at_ms desc, e.position, e.id limit ?`
-      const rows = await connection.read(({ reader }) =>
-        execute<EventRow>(reader, statement, [catalog, limit]),
+      return connection.read(async ({ reader }) =>
+        (await execute<EventRow>(reader, statement, [catalog, limit])).map(toEvent),
       )
-      return rows.map(toEvent)
     },
     recordFeeds: (feeds, nowMs) =>
       connection.transact((transaction) => recordFeeds(transaction, { catalog, feeds, nowMs })),

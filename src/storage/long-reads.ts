@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { SECOND_MS } from '../clock.ts'
 import { isPostgres } from '../database/dialect.ts'
 import { isTimeout } from '../database/failures.ts'
-import { UnavailableError } from '../errors.ts'
+import { StoreError, UnavailableError } from '../errors.ts'
 import { createSerialQueue } from '../lib/concurrency.ts'
 import { type SerializedError, type Thread, deserializeError, openThread } from '../lib/thread.ts'
 import {
@@ -111,14 +111,16 @@ class ReadThread {
   readonly #source: ReadThreadData
   readonly #queue = createSerialQueue()
   #running: Thread | undefined
+  #isClosed = false
 
   constructor(source: ReadThreadData) {
     this.#source = source
   }
 
   read<T>(request: ReadRequest): Promise<T> {
-    const thread = (this.#running ??= this.#start())
     return this.#queue.run(async () => {
+      if (this.#isClosed) throw new StoreError('the stored copy is closed')
+      const thread = (this.#running ??= this.#start())
       thread.send(request satisfies ReadThreadMessage)
       const response = (await thread.receive()) as ReadResponse
       if ('value' in response) return response.value as T
@@ -134,6 +136,7 @@ class ReadThread {
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true
     const thread = this.#running
     if (thread === undefined) return
     void this.#queue.run(async () => thread.send('close' satisfies ReadThreadMessage))

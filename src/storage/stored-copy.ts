@@ -44,7 +44,11 @@ export type StoredCopyOptions = Readonly<{
   /** By default `walk`; with `service` always `service`. */
   access?: Exclude<CopyAccess, 'service'>
   /** Absent for commands and walks, which need the database. */
-  service?: Omit<ServiceOptions, 'lockedMs' | 'reopenMs' | 'readFileId' | 'mustOpen'>
+  service?: Pick<ServiceOptions, 'onFailure' | 'onRecovered' | 'onReadOnly' | 'onWritable'> &
+    Readonly<{
+      /** How long visitors wait for a response. */
+      visitorTimeoutMs: number
+    }>
   /** Decides which times are in the future; by default the system clock. */
   clock?: Clock
   /** By default, no observed prices are kept. */
@@ -72,7 +76,10 @@ const LOCKED_MS: number = 0.3 * SECOND_MS
 /** Opening a file is expensive. */
 const REOPEN_MS: number = 30 * SECOND_MS
 
-/** How long a walk waits for an unavailable server. By then its lease has almost expired. */
+/** Part of the time of a visitor in which a silent server must respond, so that the visitor still gets a response in time. */
+const MAX_SILENCE_SHARE = 7 / 8
+
+/** How long each step of a walk waits for an unavailable server. By then its lease has almost expired. */
 const UNAVAILABLE_MS: number = 30 * SECOND_MS
 
 /**
@@ -207,6 +214,7 @@ function connect(options: StoredCopyOptions): Promise<Connection<CopyTables, Ope
     ...(service === undefined && access === 'walk' && { unavailableMs: UNAVAILABLE_MS }),
     service: service && {
       ...service,
+      maxSilenceMs: Math.round(service.visitorTimeoutMs * MAX_SILENCE_SHARE),
       lockedMs: LOCKED_MS,
       reopenMs: REOPEN_MS,
       ...(database.kind === 'sqlite' && { readFileId: () => findFileId(database.path) }),

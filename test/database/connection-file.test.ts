@@ -50,7 +50,7 @@ function makeConnectionFixture(): ConnectionFixture {
         failure: 'failed',
         clock,
         service: {
-          visitorTimeoutMs: SECOND_MS,
+          maxSilenceMs: SECOND_MS,
           lockedMs: 0,
           reopenMs: WAIT_MS,
           onFailure: (error) => void failures.push(error),

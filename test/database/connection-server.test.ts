@@ -23,7 +23,7 @@ async function openService({ open, respond = () => Promise.resolve(), ...service
     table: 'copies',
     failure: 'the stored copy failed',
     service: {
-      visitorTimeoutMs: 800,
+      maxSilenceMs: 800,
       lockedMs: 0,
       reopenMs: 0,
       onFailure: () => events.push('unavailable'),
@@ -115,6 +115,25 @@ test('one lost connection - the next reads succeed within the time of a probe, w
   expect(wait.mock.calls.map(([delayMs]) => delayMs)).toEqual([0])
 })
 
+test('server that responds to probes only - fails at most once in the interval of probes', async () => {
+  const { connection, events } = await openService()
+  await expect(connection.read(() => fail('53300'))).rejects.toThrow('rejected')
+  await vi.waitFor(() => expect(events).toEqual(['unavailable', 'recovered']), { timeout: 30 * SECOND_MS })
+  const wait = vi.spyOn(systemClock, 'wait')
+  onTestFinished(() => wait.mockRestore())
+  await expect(connection.read(() => fail('53300'))).rejects.toThrow('rejected')
+  await expect(connection.read(value)).rejects.toThrow('a moment ago')
+  expect(wait.mock.calls[0]?.[0]).toBe(SECOND_MS)
+})
+
+test('mistake of the program - is no failure of the database, whatever its message says', async () => {
+  const { connection, events } = await openService()
+  const work = (): Promise<never> => Promise.reject(new TypeError('connection timeout of undefined'))
+  await expect(connection.read(work)).rejects.toMatchObject({ code: 'VITRINE_STORE_FAILED' })
+  expect(await connection.read(value)).toBe('value')
+  expect(events).toEqual([])
+})
+
 test('slow short read - the database counts as unavailable; another slow read fails only itself', async () => {
   const { connection, events } = await openService()
   await expect(connection.read(() => fail('57014'))).rejects.toThrow('rejected')
@@ -129,18 +148,18 @@ const readSlowly = async (): Promise<string> => {
 }
 
 test('grid that takes longer than other reads, long visitor timeout - succeeds', async () => {
-  const { connection } = await openService({ visitorTimeoutMs: 5_000 })
+  const { connection } = await openService({ maxSilenceMs: 5_000 })
   expect(await connection.readLong(readSlowly)).toBe('deals')
 })
 
 test('grid without a response - also fails within the visitor timeout', async () => {
-  const { connection } = await openService({ visitorTimeoutMs: 80 })
+  const { connection } = await openService({ maxSilenceMs: 70 })
   await expect(connection.readLong(() => new Promise(() => {}))).rejects.toThrow('did not respond for 70 ms')
 })
 
 test('read without a response - fails before the visitor timeout; its later error marks the database as unavailable', async () => {
   const ending = defer<never>()
-  const { connection, events } = await openService({ visitorTimeoutMs: 80 })
+  const { connection, events } = await openService({ maxSilenceMs: 70 })
   await expect(connection.readShort(() => ending.promise)).rejects.toThrow('did not respond for 70 ms')
   expect(events).toEqual([])
   ending.reject(new Error('Connection terminated'))

@@ -95,11 +95,7 @@ function rejectLine({ row, bytes }: FeedLine, [field, reason]: Problem): ParsedR
   return { product: undefined, rejects: [{ row, field, reason, raw }] }
 }
 
-function findLineProblem(
-  line: FeedLine,
-  text: string | undefined,
-  json: unknown,
-): Problem | undefined {
+function findLineProblem(line: FeedLine, text: string | undefined, json: unknown): Problem | undefined {
   if (line.isTooLong) return ['row', `longer than ${MAX_ROW_BYTES} bytes`]
   if (text === undefined || json === undefined) return ['row', 'not JSON in UTF-8']
   if (NUL_ESCAPE.test(text)) return ['row', 'contains the character U+0000']

@@ -26,8 +26,8 @@ export type ProductPage = Readonly<{
 }>
 
 /**
- * What opens the catalog. `command`: may run long statements, fails at once when the database is unavailable. `embedded`: a
- * service that shares its process. `standalone`: a service with its own process, which keeps running without its database.
+ * What opens the catalog. `command`: it may run long statements, and fails at once when the database is unavailable. `embedded`: a
+ * service that shares its process. `standalone`: a service with its own process, which keeps running without its database server.
  */
 export type CatalogRole = 'command' | 'embedded' | 'standalone'
 

@@ -6,7 +6,6 @@ import { findSqlState, isLocked, toOpenError } from '../../database/failures.ts'
 import type { MigrationListener } from '../../database/migrate.ts'
 import { type OpenDatabase, openDatabase, readInSnapshot } from '../../database/open-database.ts'
 import { StoreError } from '../../errors.ts'
-import { findFileId } from '../../lib/files.ts'
 import { CATALOG_LOCKED, type CatalogRole, type CatalogStore } from './catalog-store.ts'
 import { fetchChannels, hasChannel } from './channels.ts'
 import { findCaller } from './keys.ts'
@@ -50,7 +49,10 @@ const IDLE_TRANSACTION_MS: number = 2 * MINUTE_MS
 const USAGE_POOL_SHARE = 1 / 3
 
 /** Time for a request in addition to its statement timeout. */
-const REQUEST_MARGIN_MS: number = SECOND_MS / 2
+const REQUEST_MARGIN_MS: number = SECOND_MS / 4
+
+/** How long a starting service waits for its database server before it serves without it. */
+const START_TIMEOUT_MS: number = 5 * SECOND_MS
 
 /** PostgreSQL: a lock was not available within the lock timeout. */
 const LOCK_NOT_AVAILABLE = '55P03'
@@ -178,20 +180,23 @@ function toConnectionOptions({
   role,
 }: Readonly<{ database: DatabaseAddress; clock: Clock; role: CatalogRole }>) {
   const isServer = database.kind === 'postgres'
-  const service: ServiceOptions = {
-    visitorTimeoutMs: isServer ? database.statementTimeoutMs + REQUEST_MARGIN_MS : Infinity,
-    lockedMs: 0,
-    reopenMs: SECOND_MS,
-    // Only a standalone service can wait for its server: an embedded one is prepared before it serves.
-    mustOpen: role === 'embedded' || !isServer,
-    ...(!isServer && { readFileId: () => findFileId(database.path) }),
-    // Each request that fails is logged.
-    onFailure: () => {},
-  }
+  const service: ServiceOptions | undefined = isServer
+    ? {
+        maxSilenceMs: database.statementTimeoutMs + REQUEST_MARGIN_MS,
+        lockedMs: 0,
+        reopenMs: 0,
+        // An embedded catalog is prepared before it serves.
+        mustOpen: role === 'embedded',
+        startMs: START_TIMEOUT_MS,
+        // Each request that fails is logged.
+        onFailure: () => {},
+      }
+    : undefined
   return {
     kind: isServer ? 'server' : 'file',
     failure: 'the catalog cannot be read or written',
     clock,
+    // A file stays open: a new one in its place would be an empty catalog.
     service: role === 'command' ? undefined : service,
   } as const
 }

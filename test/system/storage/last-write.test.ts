@@ -12,7 +12,7 @@ const LAST_WRITE = `
     kind: 'file',
     table: 'copies',
     failure: 'failed',
-    service: { visitorTimeoutMs: 1000, lockedMs: 300, reopenMs: 1000, onFailure: console.error },
+    service: { maxSilenceMs: 1000, lockedMs: 300, reopenMs: 1000, onFailure: console.error },
   })
   await connection.write(async () => {
     if (!isLocked) return console.log('written')
