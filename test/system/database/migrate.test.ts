@@ -20,7 +20,7 @@ it('three processes at once on a new file - all succeed, and each migration runs
       await sql\`create table first (id integer primary key)\`.execute(database)
       await sql\`insert into first values (7)\`.execute(database)
     }
-    await migrateDatabase(database, { '0001-first': { up } })
+    await migrateDatabase(database, { 'copy-0001-first': { up } })
     await database.destroy()`
   const run = (): Promise<unknown> =>
     promisify(execFile)(process.execPath, ['--input-type=module', '-e', script], { cwd: PACKAGE_FOLDER })

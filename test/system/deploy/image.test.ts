@@ -21,7 +21,9 @@ async function listNativePackages(target: string): Promise<string[]> {
     copyFileSync(join(PACKAGE_FOLDER, file), join(folder, file))
   // oxlint-disable-next-line node/no-process-env -- the machine's, not settings
   const env = { ...process.env, TARGETARCH: target }
-  const { stdout } = await promisify(execFile)('sh', ['-c', `${command} --dry-run`], { cwd: folder, env })
+  // "npm run --silent" passes its log level on, and then the list is not printed.
+  const list = `${command} --dry-run --loglevel=notice`
+  const { stdout } = await promisify(execFile)('sh', ['-c', list], { cwd: folder, env })
   return stdout.split('\n').flatMap((line) => /^add (@img\/sharp-\S+)/.exec(line)?.[1] ?? [])
 }
 
