@@ -117,9 +117,11 @@ class ReadThread {
     this.#source = source
   }
 
-  read<T>(request: ReadRequest): Promise<T> {
+  async read<T>(request: ReadRequest): Promise<T> {
+    if (this.#isClosed) throw new StoreError('the stored copy is closed')
+    this.#running ??= this.#start()
     return this.#queue.run(async () => {
-      if (this.#isClosed) throw new StoreError('the stored copy is closed')
+      // It may have crashed since.
       const thread = (this.#running ??= this.#start())
       thread.send(request satisfies ReadThreadMessage)
       const response = (await thread.receive()) as ReadResponse
@@ -139,7 +141,7 @@ class ReadThread {
     this.#isClosed = true
     const thread = this.#running
     if (thread === undefined) return
-    void this.#queue.run(async () => thread.send('close' satisfies ReadThreadMessage))
+    void this.#queue.run(async () => this.#running?.send('close' satisfies ReadThreadMessage))
     await thread.waitForEnd(CLOSE_TIMEOUT_MS)
   }
 }
