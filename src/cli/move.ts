@@ -28,10 +28,9 @@ import {
   moveTables,
   verifyTables,
 } from '../database/move-tables.ts'
-import { retry } from '../database/retries.ts'
 import { MoveError, StoreError, UsageError, VitrineError } from '../errors.ts'
 import { pluralize } from '../lib/format.ts'
-import { openCopyDatabase } from '../storage/copy-database.ts'
+import { openCopyConnection } from '../storage/copy-database.ts'
 import { COPY_MIGRATIONS, MOVED_COPY_TABLES } from '../storage/tables.ts'
 import { isVitrineRunningAt } from './checks/network.ts'
 import { toLocalUrl } from './open-catalog.ts'
@@ -145,16 +144,16 @@ async function openMove(context: CommandContext, plan: PlannedMove): Promise<Ope
 async function openCopyMove({ name, path, target }: PlannedMove, sources: MoveSource[]): Promise<OpenMove> {
   const source = openMoveSource(path, COPY_MIGRATIONS, DATABASES.copy.what)
   sources.push(source)
-  const { reader, writer, close } = await openCopyDatabase(target)
+  const connection = await openCopyConnection(target, 'walk')
   return {
     name,
     label: describeDatabase(target),
     schema: 'vitrine_copy',
     tables: bind(MOVED_COPY_TABLES, source),
-    read: (work) => work(toPlain(reader)),
-    write: (work) => retry(() => toPlain(writer).transaction().execute(work)),
+    read: (work) => connection.read(({ reader }) => work(toPlain(reader))),
+    write: (work) => connection.transact((transaction) => work(toPlain(transaction)), 'read committed'),
     sources,
-    close: () => closeAll(sources, close),
+    close: () => closeAll(sources, () => connection.close()),
   }
 }
 

@@ -3,7 +3,7 @@ import type { Client } from 'pg'
 import type { PostgresAddress } from '../config/database-address.ts'
 import { StoreError } from '../errors.ts'
 import { toPostgresFailure } from './failures.ts'
-import { closeClient, connectClient, withTimeout } from './postgres.ts'
+import { closeClient, connectClient, failOnSilence } from './postgres.ts'
 
 /** Encodings that store all texts. SQL_ASCII stores bytes unchanged. */
 const USABLE_ENCODINGS: ReadonlySet<string> = new Set(['UTF8', 'SQL_ASCII'])
@@ -80,7 +80,7 @@ async function read(
   { label, statementTimeoutMs }: PostgresAddress,
 ): Promise<Readonly<Record<string, unknown>>> {
   try {
-    const { rows } = await withTimeout(
+    const { rows } = await failOnSilence(
       client.query<Record<string, unknown>>(statement),
       statementTimeoutMs * TIMEOUT_FACTOR,
     )

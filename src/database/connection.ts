@@ -3,6 +3,7 @@ import { type Transaction, sql } from 'kysely'
 import { type Clock, SECOND_MS, isWithin, systemClock } from '../clock.ts'
 import { StoreError, StoreVersionError, VitrineError } from '../errors.ts'
 import { type Pause, createPause } from '../lib/backoff.ts'
+import { failAfter } from '../lib/with-timeout.ts'
 import { type Problem, type SilenceLimit, createProblem, createSilenceLimit } from './availability.ts'
 import {
   describeStoreFailure,
@@ -208,12 +209,8 @@ export class Connection<Tables, Opened extends OpenDatabase<Tables> = OpenDataba
       forget()
       this.#fail(error)
     })
-    const cancelling = new AbortController()
-    const isOpen = await Promise.race([
-      opening.then(() => true),
-      systemClock.wait(startMs, cancelling.signal).then(() => false),
-    ]).finally(() => cancelling.abort())
-    if (!isOpen) throw new StoreError(`the database was not open after ${startMs} ms`)
+    const createError = (): StoreError => new StoreError(`the database was not open after ${startMs} ms`)
+    await failAfter({ clock: systemClock, timeoutMs: startMs }, createError, opening)
   }
 
   async #run<T>(

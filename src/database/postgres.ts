@@ -11,9 +11,10 @@ import {
   type QueryResult,
   types,
 } from 'pg'
-import { SECOND_MS } from '../clock.ts'
+import { SECOND_MS, systemClock } from '../clock.ts'
 import type { PostgresAddress } from '../config/database-address.ts'
 import { StoreError } from '../errors.ts'
+import { failAfter } from '../lib/with-timeout.ts'
 import { toPostgresFailure } from './failures.ts'
 
 const REFUSAL =
@@ -101,7 +102,7 @@ export async function connectClient(address: PostgresAddress): Promise<Client> {
 
 /** Close a connection. A silent server cannot delay this for long. */
 export async function closeClient(client: Client): Promise<void> {
-  await withTimeout(client.end(), SILENCE_GRACE_MS).catch(() => client.connection.stream.destroy())
+  await failOnSilence(client.end(), SILENCE_GRACE_MS).catch(() => client.connection.stream.destroy())
 }
 
 function createPool({ address, size }: PostgresOptions): Pool {
@@ -217,7 +218,7 @@ function createClientCheckOut(client: PoolClient, options: PostgresOptions): Che
     if (isBroken && text === 'rollback') return NO_RESULT
     try {
       if (isBroken) throw new Error('the connection is broken')
-      return await withTimeout(
+      return await failOnSilence(
         client.query(prepareQuery(text, values)),
         options.statementTimeoutMs + SILENCE_GRACE_MS,
       )
@@ -262,15 +263,8 @@ function createQueryPreparer(): (text: string, values: readonly unknown[]) => Qu
 }
 
 /** @throws Error when `work` takes longer than `timeoutMs`; the work is not cancelled. */
-export async function withTimeout<T>(work: Promise<T>, timeoutMs: number): Promise<T> {
-  let timer: NodeJS.Timeout | undefined
-  const timeout = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error(`the database did not respond for ${timeoutMs} ms`)), timeoutMs)
-  })
+export function failOnSilence<T>(work: Promise<T>, timeoutMs: number): Promise<T> {
   work.catch(() => {})
-  try {
-    return await Promise.race([work, timeout])
-  } finally {
-    clearTimeout(timer)
-  }
+  const createError = (): Error => new Error(`the database did not respond for ${timeoutMs} ms`)
+  return failAfter({ clock: systemClock, timeoutMs }, createError, work)
 }

@@ -26,7 +26,7 @@ export type RetryRules = Readonly<{
   unavailableMs?: number | undefined
   /** Ends the wait for a server. */
   signal?: AbortSignal | undefined
-  /** Repair what made an attempt fail that started at this time of `performance.now()`; `true`: it may succeed now. */
+  /** Repair, once, what made an attempt fail that started at this time of `performance.now()`; `true`: it may succeed now. */
   repair?: ((error: unknown, startedMs: number) => Promise<boolean>) | undefined
   /** Whether the work may run again; by default, always. */
   canRepeat?: ((error: unknown) => boolean) | undefined
@@ -60,22 +60,24 @@ type RetryState = {
 
 /** Wait or repair before the next attempt. @throws the error when it does not pass, or the rules allow no more. */
 async function prepareRetry(error: unknown, rules: RetryRules, state: RetryState): Promise<void> {
-  const { conflicts, isRepaired, startedMs } = state
+  const { conflicts } = state
   if (isConflict(error) && conflicts < (findSqlState(error) === TABLE_CHANGED ? 1 : MAX_CONFLICTS)) {
     // A random wait, so that two conflicting transactions do not collide again. The timer keeps the process alive.
     await wait(Math.random() * INITIAL_WAIT_MS * 2 ** conflicts)
     state.conflicts += 1
     return
   }
-  try {
-    state.isRepaired = !isRepaired && (await rules.repair?.(error, startedMs)) === true
-    if (state.isRepaired) return
-    throw error
-  } catch (failure) {
-    // A repair can fail too, for example because the file is locked.
-    state.failedMs ??= performance.now()
-    await waitForDatabase(failure, rules, performance.now() - state.failedMs)
-  }
+  let failure = error
+  if (!state.isRepaired && rules.repair !== undefined)
+    try {
+      state.isRepaired = await rules.repair(error, state.startedMs)
+      if (state.isRepaired) return
+    } catch (repairError) {
+      // The file can be locked, for example.
+      failure = repairError
+    }
+  state.failedMs ??= performance.now()
+  await waitForDatabase(failure, rules, performance.now() - state.failedMs)
 }
 
 /** `true` when a transaction failed because of another one and may succeed when it is repeated. */

@@ -39,13 +39,13 @@ export async function failAfter<T>(
   createError: () => Error,
   call: Promise<T>,
 ): Promise<T> {
-  const done = new AbortController()
-  const timeout = clock.wait(timeoutMs, done.signal).then(() => {
-    throw createError()
+  let cancel: (() => void) | undefined
+  const timeout = new Promise<never>((_resolve, reject) => {
+    cancel = clock.startTimer(timeoutMs, () => reject(createError()))
   })
   try {
     return await Promise.race([call, timeout])
   } finally {
-    done.abort()
+    cancel?.()
   }
 }

@@ -15,6 +15,7 @@ import {
 } from 'node:zlib'
 import type { Clock } from '../clock.ts'
 import { parseUrl } from '../lib/urls.ts'
+import { failAfter } from '../lib/with-timeout.ts'
 import { RequestError } from './connection-failures.ts'
 import { type Encoding, type ResponseHeaders, findEncoding } from './response-headers.ts'
 
@@ -37,23 +38,15 @@ export async function withDeadline<T>(
   { clock, timeoutMs, signal }: DeadlineOptions,
   run: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
-  const deadline = new AbortController()
-  const toDeadlineError = (): RequestError =>
+  const ending = new AbortController()
+  const steps = run(signal === undefined ? ending.signal : AbortSignal.any([signal, ending.signal]))
+  const createError = (): RequestError =>
     new RequestError('DEADLINE', `was not complete within ${timeoutMs} ms`)
-  let cancel: (() => void) | undefined
-  const ending = new Promise<never>((_resolve, reject) => {
-    cancel = clock.startTimer(timeoutMs, () => {
-      deadline.abort()
-      reject(toDeadlineError())
-    })
-  })
   try {
-    const steps = run(signal === undefined ? deadline.signal : AbortSignal.any([signal, deadline.signal]))
-    return await Promise.race([steps, ending])
+    return await failAfter({ clock, timeoutMs }, createError, steps)
   } catch (error) {
-    throw deadline.signal.aborted ? toDeadlineError() : error
-  } finally {
-    cancel?.()
+    ending.abort()
+    throw error
   }
 }
 
@@ -99,12 +92,16 @@ export function toRedirectTarget(url: URL, location: string | undefined): URL {
 const createTooLargeError = (maxBytes: number, detail = ''): RequestError =>
   new RequestError('TOO_LARGE', `is larger than ${maxBytes} bytes${detail}`)
 
-/** @yields the chunks up to the limit. @throws RequestError `TOO_LARGE` */
-export async function* limitBytes(chunks: AsyncIterable<Buffer>, maxBytes: number): AsyncGenerator<Buffer> {
+/** @yields the chunks up to the limit. @throws RequestError `TOO_LARGE`, or what `createError` returns */
+export async function* limitBytes(
+  chunks: AsyncIterable<Buffer>,
+  maxBytes: number,
+  createError: () => Error = () => createTooLargeError(maxBytes),
+): AsyncGenerator<Buffer> {
   let bytes = 0
   for await (const chunk of chunks) {
     bytes += chunk.length
-    if (bytes > maxBytes) throw createTooLargeError(maxBytes)
+    if (bytes > maxBytes) throw createError()
     yield chunk
   }
 }

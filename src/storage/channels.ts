@@ -4,8 +4,7 @@ import { CHANNEL_KINDS, type Channel } from '../catalog/contract.ts'
 import { toLatestPlausibleMs } from '../clock.ts'
 import type { DatabaseAddress } from '../config/database-address.ts'
 import { inList } from '../database/dialect.ts'
-import { StoreError, VitrineError } from '../errors.ts'
-import { openCopyDatabase } from './copy-database.ts'
+import { openCopyConnection } from './copy-database.ts'
 import type { ChannelListsTable, ChannelsTable, CopyTables } from './schema.ts'
 import type { ChannelList } from './store.ts'
 
@@ -84,17 +83,16 @@ export async function findEmbeddedCatalog(
   ignoredChannelIds: readonly string[],
 ): Promise<string | undefined> {
   if (address.kind === 'sqlite' && !existsSync(address.path)) return undefined
-  const { reader, close } = await openCopyDatabase(address, { access: 'check' })
+  const connection = await openCopyConnection(address, 'check')
   try {
-    const { rows } = await sql<{ catalog: string }>`
+    const { rows } = await connection.read(({ reader }) =>
+      sql<{ catalog: string }>`
       select c.catalog from channels c join channel_lists l on l.catalog = c.catalog
       where c.catalog like ${`${EMBEDDED_PREFIX}%`} and not ${inList(reader, 'c.channel_id', ignoredChannelIds)}
-      order by l.as_of_ms desc limit 1`.execute(reader)
+      order by l.as_of_ms desc limit 1`.execute(reader),
+    )
     return rows[0]?.catalog.slice(EMBEDDED_PREFIX.length)
-  } catch (error) {
-    if (error instanceof VitrineError) throw error
-    throw new StoreError('the stored copy cannot be read', { cause: error })
   } finally {
-    await close()
+    await connection.close()
   }
 }

@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { type Kysely, sql } from 'kysely'
 import { MINUTE_MS, SECOND_MS } from '../clock.ts'
 import type { DatabaseAddress } from '../config/database-address.ts'
-import type { Connection } from '../database/connection.ts'
+import { type Connection, openConnection } from '../database/connection.ts'
 import type { MigrationListener } from '../database/migrate.ts'
 import { type LockTimeouts, type OpenDatabase, openDatabase } from '../database/open-database.ts'
 import type { CopyTables } from './schema.ts'
@@ -75,6 +75,26 @@ export function openCopyDatabase(
         : splitPool(address)),
     },
   })
+}
+
+/** Connect a command that uses the tables of all catalogs. @throws StoreError, StoreVersionError */
+export function openCopyConnection(
+  address: DatabaseAddress,
+  access: Exclude<CopyAccess, 'service'>,
+): Promise<CopyConnection> {
+  return openConnection<CopyTables, OpenDatabase<CopyTables>>({
+    open: () => openCopyDatabase(address, { access }),
+    ...toConnectionKind(address),
+  })
+}
+
+/** Return the options of all connections to a stored copy. */
+export function toConnectionKind({ kind }: DatabaseAddress) {
+  return {
+    kind: kind === 'postgres' ? 'server' : 'file',
+    table: 'copies',
+    failure: 'the stored copy failed',
+  } as const
 }
 
 function splitPool({

@@ -7,7 +7,7 @@ import type { MigrationListener } from '../database/migrate.ts'
 import { type LockTimeouts, type OpenDatabase, readInSnapshot } from '../database/open-database.ts'
 import { findFileId } from '../lib/files.ts'
 import { findChannelList, putChannelList, recordEmptyChannelList } from './channels.ts'
-import { type CopyAccess, openCopyDatabase, shrinkFile } from './copy-database.ts'
+import { type CopyAccess, openCopyDatabase, shrinkFile, toConnectionKind } from './copy-database.ts'
 import { createCountWriter } from './count-writer.ts'
 import { findDealCurrency } from './deals.ts'
 import { createEventStore } from './events.ts'
@@ -204,12 +204,9 @@ function createScans(connection: Connection<CopyTables, OpenCopy>, history: Hist
 
 function connect(options: StoredCopyOptions): Promise<Connection<CopyTables, OpenCopy>> {
   const { database, access = 'walk', service, clock } = options
-  const isServer = database.kind === 'postgres'
   return openConnection<CopyTables, OpenCopy>({
     open: (timeouts) => openCopy(options, timeouts),
-    kind: isServer ? 'server' : 'file',
-    table: 'copies',
-    failure: 'the stored copy failed',
+    ...toConnectionKind(database),
     ...(clock && { clock }),
     ...(service === undefined && access === 'walk' && { unavailableMs: UNAVAILABLE_MS }),
     service: service && {

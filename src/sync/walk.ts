@@ -41,6 +41,7 @@ export async function runWalk(
   const calls = new Map<string, WalkReport['calls'][number]>()
   let clockSkewMs: number | undefined
   let resources: WalkResources | undefined
+  const closeClient = (): void => void resources?.client.close()
   const report = (walks: WalkReport['walks'], error: VitrineError | null): WalkReport => ({
     walks,
     failure: error?.code ?? null,
@@ -57,13 +58,13 @@ export async function runWalk(
       },
       onClockSkew: (skewMs) => void (clockSkewMs = skewMs),
     })
-    const { store, callPolicy, client } = resources
+    const { store, callPolicy } = resources
     // Without this check, a read-only database would be reported as a request limit.
     await store.checkWritable()
     await callPolicy.pauseUntil(job.pausedUntilMs)
     const { limit } = await callPolicy.readState()
     // A stop must not wait for a catalog that hangs.
-    control.signal.addEventListener('abort', () => void client.close(), { once: true })
+    control.signal.addEventListener('abort', closeClient)
     const walks = await walkCatalog({
       ...job,
       ...control,
@@ -80,6 +81,7 @@ export async function runWalk(
     if (!(error instanceof VitrineError)) throw error
     return report([], error)
   } finally {
+    control.signal.removeEventListener('abort', closeClient)
     await resources?.client.close()
     await resources?.store.close()
   }

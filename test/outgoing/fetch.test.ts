@@ -1,4 +1,4 @@
-import { once } from 'node:events'
+import { getEventListeners, once } from 'node:events'
 import { type RequestListener, createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { brotliCompressSync, gzipSync } from 'node:zlib'
@@ -6,7 +6,9 @@ import * as fc from 'fast-check'
 import { Agent, request } from 'undici'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { readJson } from '../../src/catalog/client.ts'
-import { type OutgoingResponse, discardBody, readDecoded } from '../../src/outgoing/fetch.ts'
+import { sendRequest } from '../../src/outgoing/dispatcher.ts'
+import { type OutgoingResponse, discardBody, readDecoded, withDeadline } from '../../src/outgoing/fetch.ts'
+import { createFakeClock } from '../helpers/fake-clock.ts'
 
 const TOO_LARGE = 'TOO_LARGE'
 const MAX_BYTES = 64 * 1024
@@ -141,5 +143,53 @@ describe('unwanted body', () => {
     const received = await receive('{}')
     await readDecoded(received, MAX_BYTES)
     expect(() => discardBody(received)).not.toThrow()
+  })
+})
+
+describe('signal of a request', () => {
+  const getOrigin = (): string => `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+
+  test('ended request - leaves no listener, which would keep a combined signal in memory', async () => {
+    succeed = (_incoming, outgoing) => outgoing.end('body')
+    const { signal } = new AbortController()
+    const response = await sendRequest(dispatcher, { origin: getOrigin(), path: '/', method: 'GET', signal })
+    await readDecoded(response, MAX_BYTES)
+    expect(getEventListeners(signal, 'abort')).toEqual([])
+  })
+
+  test('aborted before - the request is not sent', async () => {
+    let calls = 0
+    succeed = (_incoming, outgoing) => {
+      calls += 1
+      outgoing.end()
+    }
+    const signal = AbortSignal.abort(new Error('stopped'))
+    const sent = sendRequest(dispatcher, { origin: getOrigin(), path: '/', method: 'GET', signal })
+    await expect(sent).rejects.toThrow('stopped')
+    expect(calls).toBe(0)
+  })
+})
+
+describe('deadline', () => {
+  test('step that ignores its signal - ends at the deadline, and its signal is aborted', async () => {
+    const clock = createFakeClock(0)
+    let stepSignal: AbortSignal | undefined
+    const result = withDeadline({ clock, timeoutMs: 300 }, (signal) => {
+      stepSignal = signal
+      return new Promise(() => {})
+    })
+    const failure = expect(result).rejects.toMatchObject({ code: 'DEADLINE' })
+    clock.advance(299)
+    expect(stepSignal?.aborted).toBe(false)
+    clock.advance(1)
+    await failure
+    expect(stepSignal?.aborted).toBe(true)
+  })
+
+  test('step that fails or succeeds before - has its result, and its signal stays as it is', async () => {
+    const clock = createFakeClock(0)
+    expect(await withDeadline({ clock, timeoutMs: 300 }, () => Promise.resolve('value'))).toBe('value')
+    const failing = withDeadline({ clock, timeoutMs: 300 }, () => Promise.reject(new Error('broken')))
+    await expect(failing).rejects.toThrow('broken')
   })
 })

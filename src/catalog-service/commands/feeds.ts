@@ -33,7 +33,7 @@ import {
   parseInterval,
   parseMaxRemoved,
 } from './feed-options.ts'
-import { createProgressPrinter, findHints, printSummary, rethrowImportFailure } from './import-output.ts'
+import { createProgressPrinter, findHints, printSummary } from './import-output.ts'
 import { type CommandResult, type Listing, formatMinute, quote, toIso, toIsoOrNull } from './output.ts'
 import {
   type ChangeTransaction,
@@ -275,7 +275,9 @@ async function runOne(
       onDownload: (bytes) => io.drawProgress(`${formatNumber(Math.round(bytes / 1e3))} kB received`),
       onProgress: createProgressPrinter(context),
     })
-      .catch((error: unknown) => rethrowImportFailure(addAcceptHint(error, name)))
+      .catch((error: unknown) => {
+        throw addAcceptHint(error, name)
+      })
       .finally(() => io.drawProgress(''))
     if (run.kind === 'imported') {
       printSummary(context, run.summary)

@@ -3,8 +3,6 @@ import type { FeedWarning } from '../../catalog/feed-report.ts'
 import { MINUTE_MS, MINUTE_SECONDS, SECOND_MS } from '../../clock.ts'
 import { type CommandContext, print } from '../../command.ts'
 import { findFrameOriginHint } from '../../config/config.ts'
-import { describeStoreFailure } from '../../database/failures.ts'
-import { StoreError } from '../../errors.ts'
 import { formatNumber, pluralize, toShellWord } from '../../lib/format.ts'
 import { findShopWarnings, toTemplateCommand } from '../feeds/feed-warnings.ts'
 import type { ImportProgress, ImportSummary } from '../import/import-feed.ts'
@@ -13,22 +11,10 @@ import { fetchOwnedChannels } from '../store/channels.ts'
 import { fetchNetworkChannels, fetchNetworks } from '../store/networks.ts'
 import { listMissingReferenceWarnings } from './networks.ts'
 import { quote } from './output.ts'
-import { toStoreError } from './store.ts'
 
 /** Interval of progress output: redrawn on a terminal, a new line elsewhere. */
 const PROGRESS_REDRAW_MS: number = SECOND_MS / 10
 const PROGRESS_LINE_MS: number = 3 * SECOND_MS
-
-/** Report the error of the database or disk, not the import's wrapper. */
-export function rethrowImportFailure(error: unknown): never {
-  const isWrapped = error instanceof StoreError && error.cause !== undefined
-  const reason = toStoreError(isWrapped ? error.cause : error)
-  if (!isWrapped || reason instanceof StoreError) throw reason
-  const databaseMessage = describeStoreFailure(error)
-  throw new StoreError(`the feed could not be imported: ${databaseMessage}. Nothing was changed`, {
-    cause: error,
-  })
-}
 
 /** Warn about what earns nothing or is shown twice, and a channel without an address. Say what to do next. */
 export async function findHints(

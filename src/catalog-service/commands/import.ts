@@ -15,7 +15,7 @@ import {
   addReadOptions,
   parseMaxRemoved,
 } from './feed-options.ts'
-import { createProgressPrinter, findHints, printSummary, rethrowImportFailure } from './import-output.ts'
+import { createProgressPrinter, findHints, printSummary } from './import-output.ts'
 import { type LocalFile, withLocalFile } from './local-file.ts'
 import { withCatalog } from './store.ts'
 
@@ -70,7 +70,9 @@ async function runCatalogImport(
         signal: io.signal,
         onProgress: createProgressPrinter(context),
       })
-        .catch((error: unknown) => rethrowImportFailure(addAcceptHint(error)))
+        .catch((error: unknown) => {
+          throw addAcceptHint(error)
+        })
         .finally(() => io.drawProgress(''))
       printSummary(context, summary)
       const hints = [

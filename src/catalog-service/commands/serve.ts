@@ -9,7 +9,6 @@ import { StoreError, type VitrineError } from '../../errors.ts'
 import { isLoopback } from '../../http/client-address.ts'
 import { type CommandContext, type Runner, addExamples, print } from '../../command.ts'
 import { checkProcessLimits } from '../../lib/process-limits.ts'
-import { toStoreError } from './store.ts'
 
 export function addServe(catalog: Command, run: Runner): void {
   const command = catalog
@@ -70,9 +69,8 @@ async function findStartHint(store: CatalogStore, { kind }: DatabaseAddress): Pr
     if (keys.some((key) => key.revokedAtMs === null)) return undefined
     return 'There are no API keys yet. Create one: vitrine catalog keys add NAME'
   } catch (error) {
-    const failure = toStoreError(error)
-    if (kind === 'sqlite' || !(failure instanceof StoreError)) throw error
-    return describeUnavailable(failure)
+    if (kind === 'sqlite' || !(error instanceof StoreError)) throw error
+    return describeUnavailable(error)
   }
 }
 

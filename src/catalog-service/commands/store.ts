@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs'
 import type { Command } from 'commander'
 import type { CommandContext } from '../../command.ts'
-import { findErrorCode, findPostgresFailure, describeStoreFailure } from '../../database/failures.ts'
-import { StoreError, UsageError, VitrineError } from '../../errors.ts'
+import { findErrorCode } from '../../database/failures.ts'
+import { StoreError, UsageError } from '../../errors.ts'
 import { type CatalogStore, CATALOG_LOCKED } from '../store/catalog-store.ts'
 import { type OwnedChannel, fetchOwnedChannels } from '../store/channels.ts'
 import { type Merchant, findMerchant, findSimilarMerchant } from '../store/merchants.ts'
@@ -30,7 +30,9 @@ export async function withCatalog<T>(
       await store.close()
     }
   } catch (error) {
-    throw toStoreError(error)
+    // SQLITE_BUSY and SQLITE_LOCKED.
+    const code = findErrorCode(error)
+    throw code === 5 || code === 6 ? new StoreError(CATALOG_LOCKED, { cause: error }) : error
   }
 }
 
@@ -89,21 +91,6 @@ export async function removeSampleBeforeFirstAdd(database: Catalog) {
   await removeSampleData(database)
   return { removedSample: true, notes: ['The sample data was removed.'] }
 }
-
-/** Convert an error to a StoreError that says why the catalog cannot be used. */
-export function toStoreError(error: unknown): unknown {
-  const code = findErrorCode(error)
-  // SQLITE_BUSY and SQLITE_LOCKED.
-  if (code === 5 || code === 6) return new StoreError(CATALOG_LOCKED, { cause: error })
-  if (error instanceof VitrineError) return error
-  if (typeof code === 'number')
-    return new StoreError(`${UNUSABLE_MESSAGE}: ${describeStoreFailure(error)}`, { cause: error })
-  // The cause may contain the address of the database server.
-  const failure = findPostgresFailure(error)
-  return failure === undefined ? error : new StoreError(`${UNUSABLE_MESSAGE}: ${failure.message}`)
-}
-
-const UNUSABLE_MESSAGE = 'the catalog cannot be read or written'
 
 /** Get an organization by id or exact name. @throws UsageError when there is none, or several have the name. */
 export async function getOrganization(

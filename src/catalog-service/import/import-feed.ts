@@ -2,6 +2,7 @@ import { MAX_IMAGES } from '../../catalog/contract.ts'
 import { FeedHeldError, ImportError, StoreError, UsageError, VitrineError } from '../../errors.ts'
 import { pluralize } from '../../lib/format.ts'
 import { describeReasons } from '../../catalog/feed-report.ts'
+import { describeStoreFailure } from '../../database/failures.ts'
 import type { CatalogStore } from '../store/catalog-store.ts'
 import { type FeedResult, findFeedById, insertFeed, saveFeedResult, updateFeed } from '../store/feeds.ts'
 import { findMeta, setMeta } from '../store/meta.ts'
@@ -116,8 +117,15 @@ export async function importFeed(options: ImportFeedOptions): Promise<ImportSumm
 function toImportError(error: unknown): unknown {
   if (error instanceof ImportError)
     return new ImportError(`${error.message}; nothing was changed`, { cause: error.cause })
-  if (error instanceof VitrineError) return error
-  return new StoreError('the catalog could not be written; is another import running?', { cause: error })
+  const isExplained =
+    error instanceof VitrineError && !(error instanceof StoreError && error.cause !== undefined)
+  if (isExplained) return error
+  return new StoreError(
+    `the feed could not be imported: ${describeStoreFailure(error)}. Nothing was changed`,
+    {
+      cause: error,
+    },
+  )
 }
 
 type ImportTask = Readonly<{

@@ -4,6 +4,7 @@ import { pipeline as finishPipeline } from 'node:stream/promises'
 import { createGunzip, crc32 } from 'node:zlib'
 import type { Entry } from 'yauzl'
 import { ImportError } from '../../errors.ts'
+import { limitBytes } from '../../outgoing/fetch.ts'
 
 /** First bytes of a gzip member (RFC 1952, section 2.3.1) and of a zip archive. */
 const GZIP_MAGIC: Buffer = Buffer.from([0x1f, 0x8b])
@@ -96,7 +97,7 @@ const MAX_NESTED_GZIPS = 3
  * @yields decompressed chunks
  */
 async function* unpack(packed: AsyncIterable<Buffer>, limit: ByteLimit, depth = 0): AsyncGenerator<Buffer> {
-  const { head, chunks } = await readHead(limitBytes(packed, limit), GZIP_MAGIC.length)
+  const { head, chunks } = await readHead(limitUnpacked(packed, limit), GZIP_MAGIC.length)
   if (!isGzip(head) || depth === MAX_NESTED_GZIPS) {
     yield* chunks
     return
@@ -142,17 +143,12 @@ function computeMaxBytes(fileBytes: number): number {
   return Math.min(MAX_FEED_BYTES, Math.max(MIN_SUSPICIOUS_BYTES, MAX_GROWTH * fileBytes))
 }
 
-async function* limitBytes(
-  chunks: AsyncIterable<Buffer>,
-  { file, maxBytes }: ByteLimit,
-): AsyncGenerator<Buffer> {
-  let bytes = 0
-  for await (const chunk of chunks) {
-    bytes += chunk.length
-    if (bytes > maxBytes)
-      throw new ImportError(`${file} has more than ${maxBytes} bytes when it is unpacked, which is too much`)
-    yield chunk
-  }
+function limitUnpacked(chunks: AsyncIterable<Buffer>, { file, maxBytes }: ByteLimit): AsyncIterable<Buffer> {
+  return limitBytes(
+    chunks,
+    maxBytes,
+    () => new ImportError(`${file} has more than ${maxBytes} bytes when it is unpacked, which is too much`),
+  )
 }
 
 /** Ignore the `AbortError` of a stream that was not read to its end. */

@@ -224,7 +224,7 @@ function createWriter(catalog: Connection<CatalogTables>, isServer: boolean): Ca
       return result
     } catch (error) {
       const isTaken = isServer ? findSqlState(error) === LOCK_NOT_AVAILABLE : isLocked(error)
-      throw isTaken && !hasLock ? new StoreError(CATALOG_LOCKED, { cause: error }) : error
+      throw isTaken && !hasLock ? new StoreError(CATALOG_LOCKED) : error
     }
   }
 }

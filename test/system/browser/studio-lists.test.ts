@@ -197,6 +197,30 @@ test('round-up without script - buttons are sufficient, and the address can be s
   expect(problems).toEqual([])
 })
 
+test('text that is typed but not searched for, then another option - product, variant and stand-in stay', async () => {
+  await open(`?gtin=${FIRST}~${THIRD}&else=${SECOND}`)
+  await mark()
+  await page.locator('#find').fill('lamp')
+  await page.locator('#option-theme').selectOption('dark')
+  await waitForAddress('theme', ['dark'])
+  expect([readQuery().getAll('gtin'), readQuery().getAll('else')]).toEqual([[`${FIRST}~${THIRD}`], [SECOND]])
+  expect(await page.locator('#find').inputValue()).toBe('lamp')
+  expect([await isMarked(), problems]).toEqual([true, []])
+})
+
+test('explanation of a product that is open, then another product before it - the same one is open', async () => {
+  await open(`?tab=picks&gtins=${FIRST},${SECOND}`)
+  await page.getByRole('radio', { name: 'Explain' }).check()
+  await page.locator(`details.why-product[data-key="${FIRST}"] summary`).click()
+  await page.locator(`#down-${FIRST}`).click()
+  await waitForRows(SECOND, FIRST)
+  const readOpen = (): Promise<(string | null)[]> =>
+    page
+      .locator('details.why-product[open]')
+      .evaluateAll((items) => items.map((item) => item.getAttribute('data-key')))
+  expect(await readOpen()).toEqual([FIRST])
+})
+
 test('variants and stand-ins with script - added and removed on one page', async () => {
   await open(`?gtin=${FIRST}`)
   await mark()
