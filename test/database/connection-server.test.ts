@@ -129,7 +129,9 @@ test('server that responds to probes only - fails at most once in the interval o
 test('mistake of the program - is no failure of the database, whatever its message says', async () => {
   const { connection, events } = await openService()
   const mistake = new TypeError('connection timeout of undefined')
-  await expect(connection.read(() => Promise.reject(mistake))).rejects.toMatchObject({ code: 'VITRINE_STORE_FAILED' })
+  await expect(connection.read(() => Promise.reject(mistake))).rejects.toMatchObject({
+    code: 'VITRINE_STORE_FAILED',
+  })
   expect(await connection.read(value)).toBe('value')
   expect(events).toEqual([])
 })

@@ -40,8 +40,10 @@ async function receive(body: Buffer | string, encoding?: string): Promise<Outgoi
 
 function receiveFrom(listener: RequestListener): Promise<OutgoingResponse> {
   succeed = listener
-  return request(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`, { dispatcher })
+  return request(getOrigin(), { dispatcher })
 }
+
+const getOrigin = (): string => `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 
 describe('JSON of a response', () => {
   test('any value, in any requested encoding - is read unchanged', async () => {
@@ -147,8 +149,6 @@ describe('unwanted body', () => {
 })
 
 describe('signal of a request', () => {
-  const getOrigin = (): string => `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-
   test('ended request - leaves no listener, which would keep a combined signal in memory', async () => {
     succeed = (_incoming, outgoing) => outgoing.end('body')
     const { signal } = new AbortController()
@@ -178,11 +178,10 @@ describe('deadline', () => {
       stepSignal = signal
       return new Promise(() => {})
     })
-    const failure = expect(result).rejects.toMatchObject({ code: 'DEADLINE' })
     clock.advance(299)
     expect(stepSignal?.aborted).toBe(false)
     clock.advance(1)
-    await failure
+    await expect(result).rejects.toMatchObject({ code: 'DEADLINE' })
     expect(stepSignal?.aborted).toBe(true)
   })
 

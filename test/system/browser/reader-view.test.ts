@@ -14,6 +14,9 @@ const PARAGRAPH = `<p>${'A long paragraph about headphones, their sound and thei
 const browser = useBrowser()
 const server = useServer()
 
+/** The time of a box with variants is that of the oldest prices, and other tests of this server may have looked one product up before. */
+const omitTime = (text: string): string => text.replace(/(?<=Prices checked on ).*? UTC/, '')
+
 type Reading = Readonly<{ text: string; links: number }>
 
 /** Read an article with a widget in it as Firefox's reader view shows it. */
@@ -64,8 +67,6 @@ describe('reader view', () => {
     async (layout) => {
       const { text, links } = await read(`where-to-buy/${LAMP}~09520001001017?layout=${layout}`)
       const alone = await read(`where-to-buy/${LAMP}?layout=${layout}`)
-      // The time is that of the older prices, and other tests of this server may have looked one product up before.
-      const omitTime = (shown: string): string => shown.replace(/(?<=Prices checked on ).*? UTC/, '')
       expect([omitTime(text), links]).toEqual([omitTime(alone.text), alone.links])
     },
   )
