@@ -192,7 +192,7 @@ describe('product whose look-ups fail', () => {
 const toPath = (index: number): string => `/fragments/${CHANNEL_ID}/where-to-buy/${toGtin(index)}`
 
 describe('thousands of unknown GTINs', () => {
-  const COUNT = IS_FULL ? 10_000 : 3_000
+  const COUNT = IS_FULL ? 10_000 : 1_000
   const BATCH = 500
   const BUDGET = 600
   const isKnown = /\/products\/09521234567899$/

@@ -29,7 +29,7 @@ import { startAppProcess } from './app-process.ts'
 
 /** Number of random sequences. The seed of a failed run repeats its sequences. */
 // oxlint-disable-next-line node/no-process-env -- for a longer run by hand
-const { WALK_SEQUENCES_RUNS = IS_FULL ? '10' : '4', WALK_SEQUENCES_SEED } = process.env
+const { WALK_SEQUENCES_RUNS = IS_FULL ? '10' : '2', WALK_SEQUENCES_SEED } = process.env
 
 /**
  * States of the catalog: all products valid, unreadable prices (a third of the products, one more than half, all), too few

@@ -16,6 +16,7 @@ import {
 } from '../../src/offers/sub-ids.ts'
 import { toRunCount } from '../helpers/property-runs.ts'
 import { PUBLISHED_LINKS, type PublishedLink, SUB } from './published-links.ts'
+import { anyText } from '../helpers/any-text.ts'
 
 const { networks } = readSubData(join(PACKAGE_FOLDER, 'deploy/sub-ids.json'))
 const shipped = createSubRules(networks)
@@ -290,7 +291,7 @@ const STARTS = [
 const hostileLink = fc
   .tuple(
     fc.constantFrom(...STARTS),
-    fc.array(fc.oneof(fc.constantFrom(...HOSTILE_PARTS), fc.string({ unit: 'binary', maxLength: 3 })), {
+    fc.array(fc.oneof(fc.constantFrom(...HOSTILE_PARTS), anyText({ maxLength: 3 })), {
       maxLength: 8,
     }),
   )

@@ -13,6 +13,7 @@ import {
   fetchProducts,
 } from '../harness.ts'
 import { readFeedText } from './read-feed-text.ts'
+import { selectCases } from '../../helpers/property-runs.ts'
 
 const MIB = 1024 * 1024
 
@@ -82,15 +83,17 @@ describe('feed with hostile cells', () => {
     'merchant_deep_link,search_price,product_price_old,alternate_image,stock_quantity,isbn,brand_name'
   const google = 'sale_price,sale_price_effective_date,additional_image_link,availability,condition,brand'
 
-  it.each([
-    ['white space', ' '.repeat(200_000)],
-    ['commas and white space', ' ,'.repeat(100_000)],
-    ['digits', '1'.repeat(200_000)],
-    ['groups of digits', '1,111 '.repeat(30_000)],
-    ['unfinished tags', '<a '.repeat(60_000)],
-    ['unfinished entities', '&#1'.repeat(60_000)],
-    ['hyphens', '-'.repeat(200_000)],
-  ])('%s - 200 kB, in every column - takes no longer than harmless text', async (_, piece) => {
+  it.each(
+    selectCases([
+      ['white space', ' '.repeat(200_000)],
+      ['commas and white space', ' ,'.repeat(100_000)],
+      ['digits', '1'.repeat(200_000)],
+      ['groups of digits', '1,111 '.repeat(30_000)],
+      ['unfinished tags', '<a '.repeat(60_000)],
+      ['unfinished entities', '&#1'.repeat(60_000)],
+      ['hyphens', '-'.repeat(200_000)],
+    ]),
+  )('%s - 200 kB, in every column - takes no longer than harmless text', async (_, piece) => {
     const startedAtMs = performance.now()
     for (const names of [`product_name,${awin}`, google]) {
       for (const cell of [`"a${piece}b"`, `"1${piece}1"`]) {
