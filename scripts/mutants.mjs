@@ -143,8 +143,8 @@ async function copyTree(files) {
     // A file that was deleted but not yet committed has nothing to copy.
     await cp(join(ROOT, path), join(folder, path), { verbatimSymlinks: true }).catch(() => {})
   }
-  for (const modules of ['node_modules', 'test/system/node_modules'])
-    await symlink(join(ROOT, modules), join(folder, modules))
+  for (const parent of ['', 'test/system', 'site', 'packages/embed'])
+    await symlink(join(ROOT, parent, 'node_modules'), join(folder, parent, 'node_modules'))
   return folder
 }
 

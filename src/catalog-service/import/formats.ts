@@ -72,7 +72,7 @@ const EMPTY_ITEMS = /^\s*\{\s*(?:"next_cursor"\s*:\s*(?:null|"[^"]*")\s*,\s*)?"i
 
 const CONTRACT_KEYS: ReadonlySet<string> = new Set(['offers'])
 
-/** Columns that only one network has, all of them together. */
+/** Columns that only one network has, all of them together. Checked before Awin, which any two of its columns identify. */
 const SIGNATURES: readonly (readonly [format: FeedFormat, columns: readonly string[]])[] = [
   ['cj', ['program_name', 'catalog_name', 'link']],
   ['cj', ['programname', 'buyurl']],

@@ -1,6 +1,7 @@
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { FEED_FORMATS } from '../../../src/catalog-service/import/formats.ts'
 import { openCatalogStore } from '../../../src/catalog-service/store/open-store.ts'
 import { SECOND_MS, systemClock } from '../../../src/clock.ts'
 import { runInProcess } from '../../cli/run-cli.ts'
@@ -207,8 +208,7 @@ describe('catalog import', () => {
     await expect(runCatalogCommand(under, 'import', 'feed.ndjson', '--format', format)).rejects.toMatchObject(
       {
         code: 'VITRINE_USAGE',
-        message:
-          '--format accepts ndjson, json, google-xml, google-tsv, google-csv, google-json, awin-csv, awin-json, awin-xml, cj, impact, rakuten, tradedoubler, adtraction, webgains, tradetracker',
+        message: `--format accepts ${FEED_FORMATS.join(', ')}`,
       },
     )
   })
