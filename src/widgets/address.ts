@@ -46,7 +46,7 @@ export const MAX_VARIANTS = 8
 /** Numbers of products in a round-up. */
 export const PICKS_COUNT = { min: 2, max: 20 } as const
 
-/** Cached options: few different query strings occur. */
+/** Cached options: most pages of a site have the same few query strings. */
 const MAX_QUERIES = 500
 const MAX_QUERY_CHARACTERS = 200
 
@@ -76,8 +76,9 @@ export function createAddressParsers(defaults: OptionDefaults) {
     parsePicksAddress({ gtin, ...parts }: ProductAddressParts): PicksAddress {
       const { options: parsedOptions, sub } = parsePicksQuery(parts.query, parts.surface)
       const allGtins = parseGtins(gtin, ',')
+      const firstPositions = new Map(allGtins.map((one, position) => [one, position] as const).reverse())
       const positions = allGtins.flatMap((one, position) =>
-        allGtins.indexOf(one) === position && one !== '' ? [position] : [],
+        firstPositions.get(one) === position && one !== '' ? [position] : [],
       )
       if (positions.length < PICKS_COUNT.min || positions.length > PICKS_COUNT.max)
         throw new GtinCountError(

@@ -42,7 +42,7 @@ import {
   type WidgetsOptions,
   createDigestFunction,
   createViewContext,
-  limitToPrices,
+  computeValidUntilMs,
 } from './widget.ts'
 
 /** Read the data of a box. @throws UnknownChannelError, UnavailableError */
@@ -59,7 +59,12 @@ export async function getBox(
     viewContext,
   })
   const [main, ...variants] = shown
-  const observed = await findBoxHistory(dependencies, options, { channelId: channel.id, deadlineMs, main })
+  const observed = await findBoxHistory(
+    dependencies,
+    // A newsletter shows none.
+    address.surface === 'mail' ? 'none' : options.history,
+    { channelId: channel.id, deadlineMs, main },
+  )
   const history =
     main === undefined ? null : toBoxHistory({ ...main, series: observed.series }, options, viewContext)
   const combined = combineProducts({ products, shown, isGone, options }, viewContext)
@@ -72,7 +77,7 @@ export async function getBox(
       [...combined.digestState, ...(history === null ? [] : [JSON.stringify(history)])],
       combined.digestData,
     ),
-    validUntilMs: limitToPrices(
+    validUntilMs: computeValidUntilMs(
       dependencies,
       Math.min(combined.validUntilMs, observed.validUntilMs),
       combined,
@@ -119,7 +124,7 @@ async function findBoxProducts(
   const ofLayout = options.layout === 'inline' ? selected.slice(0, 1) : selected
   const shown = limitBoxRows(ofLayout, options, viewContext)
   if (shown.length > 0) return { products, shown, isStandIn: false }
-  // A product that is unavailable may be sold, and one of other networks is: nothing stands in for it.
+  // No stand-in for a product that is unavailable, so perhaps sold, or that another network sells.
   const isSold = (product: FoundProduct): boolean => isHiddenByNetworks(product, options, viewContext)
   if (products.some((product) => product.failure !== null || isSold(product)))
     return { products, shown, isStandIn: false }
@@ -140,7 +145,7 @@ const NO_HISTORY: BoxHistory = { series: null, validUntilMs: Infinity, isPartial
 
 async function findBoxHistory(
   { histories, clock }: WidgetsOptions,
-  { history: shownHistory }: Pick<BoxOptions, 'history'>,
+  shownHistory: BoxOptions['history'],
   { main, ...request }: Readonly<{ channelId: string; deadlineMs: number; main: ShownProduct | undefined }>,
 ): Promise<BoxHistory> {
   if (shownHistory === 'none' || main === undefined) return NO_HISTORY
@@ -177,7 +182,7 @@ export function toBoxView(boxData: BoxData, options: BoxOptions, viewContext: Vi
   const { title, images } = product
   const localization = getLocalization(options.locale)
   const { messages, texts } = localization
-  const order = listOrder(offers, localization)
+  const order = listOrder(offers, variants, localization)
   const rows = toOfferRows(boxData, { localization, viewContext })
   const variantsView = toVariantsView(variants, { localization, viewContext })
   const allRows = [...rows, ...listFirstOffers(variantsView)]
@@ -216,7 +221,7 @@ export function toBoxView(boxData: BoxData, options: BoxOptions, viewContext: Vi
     /** Folded variants; `null` without any. */
     variants: variantsView,
     /** The text of the layout `inline`: `from EUR 199.00 at Novabruck`; of a stand-in, with its title. Empty without a price. */
-    sentence: toSentence(rows, boxData.offerCount, {
+    sentence: toSentence(rows, boxData.isLowestOfSeveral, {
       standInTitle: isStandIn ? title : null,
       localization,
     }),
@@ -298,26 +303,30 @@ function toSchema(
   return toSchemaOrgProduct(product, layout === 'inline' ? priced.slice(0, 1) : priced)
 }
 
-/** Say how several offers are ordered. When all are in stock, this is said once and not at each offer. */
-function listOrder(offers: readonly Offer[], { texts }: Localization): readonly string[] {
+/** Say how several offers are ordered. When all are in stock, also those of variants, this is said once and not at each offer. */
+function listOrder(
+  offers: readonly Offer[],
+  variants: readonly ShownProduct[],
+  { texts }: Localization,
+): readonly string[] {
   if (offers.length < 2) return []
-  const inStock = offers.filter((offer) => isInStock(offer)).length
-  if (inStock === 0) return [texts.gridOrder.price]
-  return inStock === offers.length ? [texts.allInStock, texts.gridOrder.price] : [texts.boxOrder]
+  if (!offers.some(isInStock)) return [texts.gridOrder.price]
+  const all = [...offers, ...variants.flatMap((variant) => variant.offers)]
+  return all.every(isInStock) ? [texts.allInStock, texts.gridOrder.price] : [texts.boxOrder]
 }
 
-/** `standInTitle`: the title of a stand-in; `null` for the product itself. */
+/** Return the lowest price in stock; empty without any. `standInTitle`: the title of a stand-in; `null` for the product itself. */
 function toSentence(
-  rows: readonly Pick<ReturnType<typeof toOfferView>, 'merchant' | 'price'>[],
-  offerCount: number,
+  rows: readonly Pick<ReturnType<typeof toOfferView>, 'merchant' | 'price' | 'availability'>[],
+  isLowestOfSeveral: boolean,
   {
     standInTitle,
     localization: { messages },
   }: Readonly<{ standInTitle: string | null; localization: Localization }>,
 ): readonly TextPart[] {
   const [first] = rows
-  if (first?.price === undefined || first.price === null) return []
-  const split = offerCount > 1 ? messages.splitInlineFrom : messages.splitInlineOffer
+  if (first === undefined || first.price === null || first.availability.kind !== 'in') return []
+  const split = isLowestOfSeveral ? messages.splitInlineFrom : messages.splitInlineOffer
   const sentence = split({ merchant: first.merchant, price: first.price.price })
   if (standInTitle === null) return sentence
   return messages

@@ -30,7 +30,7 @@ import {
   createDigestFunction,
   createViewContext,
   findAllowedNetworks,
-  limitToPrices,
+  computeValidUntilMs,
   toEmptyResult,
 } from './widget.ts'
 
@@ -93,8 +93,8 @@ export async function getGrid(
     oldestPriceMs,
     saleEndMs,
     status,
-    validUntilMs: limitToPrices(dependencies, validUntilMs, { oldestPriceMs, saleEndMs }),
-    // It is valid for at most a second (`DealSource`).
+    validUntilMs: computeValidUntilMs(dependencies, validUntilMs, { oldestPriceMs, saleEndMs }),
+    // A page of deals is reused for at most a second (`DealSource`).
     isOutdated: () => false,
     isPartial: false,
   }

@@ -61,7 +61,7 @@ function isSameYear(day: number, otherDay: number): boolean {
 
 /** Build the view of a chart: its lines, its text equivalent, and the labels at its edges. */
 export function toChartView(
-  { firstDay, low, high, ...lines }: NonNullable<ReturnType<typeof toPriceChart>>,
+  { firstDay, low, high, ...lines }: PriceChart,
   { currency, today }: Pick<HistoryData, 'currency' | 'today'>,
   { locale, messages }: Localization,
 ) {

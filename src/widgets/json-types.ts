@@ -43,7 +43,7 @@ export type WhereToBuyJson = ShownJson &
     product: ProductJson
     /** Says that the product stands in for the one of the address: show it in place of the title. */
     standIn: string | null
-    /** The first price and its shop as a part of a sentence. */
+    /** The lowest price in stock and its shop as a part of a sentence; `null` without any. */
     sentence: string | null
     /** The first offers, as many as the option `limit`, in the order in which you must show them. */
     offers: readonly OfferJson[]
@@ -55,9 +55,9 @@ export type WhereToBuyJson = ShownJson &
     omittedOffers: OmittedOffersJson | null
     /** Other variants of the product, in the order of the address. */
     variants: readonly ProductWithOffersJson[]
-    /** How many they are, such as `2 more variants`. */
+    /** How many they are, such as `2 other versions`. */
     variantsLabel: string | null
-    /** What the option `history` tells. */
+    /** The text of the option `history`. */
     history: HistoryJson | null
   }>
 

@@ -56,7 +56,6 @@ export function toMailView(view: AnyView) {
   const isBox = 'offers' in view
   const offers = isBox ? view.offers : []
   const products = listProducts(view, messages)
-  const shownOffers = [...offers, ...products.map(({ offer }) => offer)]
   return {
     lang: wrapper.lang,
     dir: wrapper.dir,
@@ -73,10 +72,8 @@ export function toMailView(view: AnyView) {
     products,
     /** Whether products without a picture keep its space. */
     hasPictures: products.some(({ pictureUrl }) => pictureUrl !== null),
-    /** What a struck price is; `null` without any. Folded offers are not shown. */
-    formerPrice: shownOffers.some(({ price }) => price !== null && price.oldPrice !== null)
-      ? notices.formerPrice
-      : null,
+    /** What a struck price is; `null` without any. */
+    formerPrice: notices.formerPrice,
     notices: [texts.pricesAtSending, ...listNotices(notices)],
   }
 }

@@ -7,8 +7,6 @@ import { foldCase } from '../offers/text.ts'
 import type { PicksLayout } from './option-list.ts'
 import type { BoxOptions, CommonOptions, PicksOptions, Surface } from './options.ts'
 
-/** Selects the offers of a box, and explains why others are hidden. */
-
 type Filters = Pick<CommonOptions, 'stock' | 'merchants' | 'excluded' | 'currency'>
 
 /** The layout `inline` shows one price, so it needs an offer in stock whose price is shown. */
@@ -131,7 +129,7 @@ export type FoundProduct = Readonly<{ gtin: string; unfiltered: Product | null }
 type SelectionContext = PriceRules & Readonly<{ shops: ShopBook }>
 
 /** Select the offers of a product by the rules of a box; `undefined` when none is left. */
-export function findShownProduct(
+export function selectProduct(
   { product, asOfMs }: DatedProduct,
   options: BoxFilters,
   { shops, ...rules }: SelectionContext,
@@ -150,7 +148,7 @@ export function selectProducts(
   return products.flatMap(({ found }) => {
     const product = found?.value ?? null
     if (found === null || product === null) return []
-    return findShownProduct({ product, asOfMs: found.asOfMs }, options, context) ?? []
+    return selectProduct({ product, asOfMs: found.asOfMs }, options, context) ?? []
   })
 }
 
@@ -161,7 +159,7 @@ export function isHiddenByNetworks(
   context: SelectionContext,
 ): boolean {
   if (found === null || product === null || found.value === product) return false
-  return findShownProduct({ product, asOfMs: found.asOfMs }, options, context) !== undefined
+  return selectProduct({ product, asOfMs: found.asOfMs }, options, context) !== undefined
 }
 
 /** Find the times of the offers of several products. */
@@ -175,7 +173,7 @@ export function findProductTimes(
   )
 }
 
-/** Folded offers of a box: more are not compared by any reader. */
+/** Maximum number of folded offers of a box. */
 const MAX_FOLDED_OFFERS = 50
 
 /** Offers of a product that a round-up, or the fold of the variants, lists. */
@@ -193,7 +191,7 @@ const ROW_BYTES: Readonly<Record<Surface, number>> = {
   feed: 0,
 }
 
-/** A fold that needs no more is complete, however much the others need. */
+/** Folds up to this size are never shortened. */
 const ORDINARY_FOLD_BYTES = 16_000
 
 /** How often a row of a box and a line of a fold print the name of the shop. */

@@ -28,7 +28,7 @@ type OptionRow = Readonly<{
   control: OptionControl
   /** Absent: that of the server, otherwise none. */
   default?: string | number | readonly string[] | Readonly<Record<WidgetKind, string>>
-  /** Description of a default that is no value, or not the same in all widgets. Absent: none. */
+  /** Text for a default that is not a fixed value, or not the same in all widgets. Absent: none. */
   defaultText?: string
   /** Texts of choices in WordPress, where they are more than the capitalized word. */
   choiceLabels?: Readonly<Record<string, string>>
@@ -136,7 +136,7 @@ export const COMMON_OPTIONS = {
     field: { group: 'advanced' },
     isFragmentOnly: true,
     description:
-      'who links the style sheets; `link`: the fragment; `none`: your page, including that of an `accent`; `isolate=shadow` always links them',
+      'who links the style sheets; `link`: the fragment; `none`: your page, also the sheet of an `accent`; `isolate=shadow` always links them',
     example: 'css=none',
   },
   head: {

@@ -73,7 +73,7 @@ const SINGLE_KINDS = {
   /** Padded, without repetitions. */
   gtins: {
     accepts: `up to ${MAX_STAND_INS} GTINs of 1 to 14 digits, separated by commas`,
-    schema: { type: 'string', pattern: String.raw`^\d{1,14}(,\d{1,14}){0,${MAX_STAND_INS - 1}}$` },
+    schema: { type: 'string', pattern: String.raw`^(\d{1,14}(,\d{1,14}){0,${MAX_STAND_INS - 1}})?$` },
     parse: parseStandIns,
   },
 } as const satisfies Readonly<Record<string, TextKind<string, string | readonly string[] | null>>>
@@ -125,13 +125,14 @@ export function isRepeatable(control: OptionControl): control is keyof ListKinds
   return typeof control === 'string' && control in LIST_KINDS
 }
 
-function getKind(kind: Kind): Readonly<{ accepts: string; schema: Json }> {
-  return kind in LIST_KINDS ? LIST_KINDS[kind as keyof ListKinds] : SINGLE_KINDS[kind as keyof SingleKinds]
+const KINDS: Readonly<Record<Kind, Readonly<{ accepts: string; schema: Json }>>> = {
+  ...SINGLE_KINDS,
+  ...LIST_KINDS,
 }
 
 /** Describe the accepted values, for error messages and documentation. */
 export function describeAccepted(control: OptionControl): string {
-  if (typeof control === 'string') return getKind(control).accepts
+  if (typeof control === 'string') return KINDS[control].accepts
   if ('min' in control) return `a whole number from ${control.min} to ${control.max}`
   // `a, b or c`. Created on use, because the first one takes milliseconds.
   return new Intl.ListFormat('en-GB', { type: 'disjunction' }).format(control)
@@ -139,7 +140,7 @@ export function describeAccepted(control: OptionControl): string {
 
 /** Return the JSON Schema of the accepted values. */
 export function toSchema(control: OptionControl): Json {
-  if (typeof control === 'string') return getKind(control).schema
+  if (typeof control === 'string') return KINDS[control].schema
   if ('min' in control) return { type: 'integer', minimum: control.min, maximum: control.max }
   return { type: 'string', enum: control }
 }
@@ -200,6 +201,8 @@ export function parseLocale(text: string): string | undefined {
   if (text.length > MAX_LOCALE_CHARACTERS) return undefined
   try {
     const { language, script, region } = new Intl.Locale(text)
+    // Without a language, the tag cannot be written again: some versions of Node have `undefined` here.
+    if (!language || language === 'und') return undefined
     return [language, script, region].filter((part) => part !== undefined).join('-')
   } catch {
     return undefined

@@ -19,7 +19,7 @@ import {
   type WidgetsOptions,
   createDigestFunction,
   createViewContext,
-  limitToPrices,
+  computeValidUntilMs,
 } from './widget.ts'
 
 /** Read the data of a round-up. @throws UnknownChannelError, UnavailableError */
@@ -57,7 +57,7 @@ export async function getPicks(
     oldestPriceMs: combined.oldestPriceMs,
     saleEndMs: combined.saleEndMs,
     status: combined.status,
-    validUntilMs: limitToPrices(dependencies, combined.validUntilMs, combined),
+    validUntilMs: computeValidUntilMs(dependencies, combined.validUntilMs, combined),
     isOutdated,
     isPartial: combined.isPartial,
   }
@@ -80,9 +80,9 @@ export function toPicksView(
   const localization = getLocalization(options.locale)
   const { texts } = localization
   const header = toHeaderView(options, texts.picksHeading, viewContext)
-  const rowDetails = { localization, viewContext, widthPx: PICTURE_WIDTHS_PX[options.layout] }
+  const rowOptions = { localization, viewContext, widthPx: PICTURE_WIDTHS_PX[options.layout] }
   const rows = shown.flatMap((one) => {
-    const row = toProductRow(one, rowDetails)
+    const row = toProductRow(one, rowOptions)
     return row === undefined ? [] : [{ ...row, label: one.label }]
   })
   if (rows.length === 0) return undefined

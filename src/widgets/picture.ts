@@ -29,8 +29,8 @@ export function toBoxPictureView(imageUrl: string | null, layout: BoxLayout, vie
 }
 
 /**
- * Return the main picture: the first; in a newsletter that loads pictures from the shops the first that is no SVG, which Gmail does not
- * show. The server publishes only the first.
+ * Return the main picture: the first one. In a newsletter that loads pictures from the shops, the first that is not SVG, because
+ * Gmail does not show SVG.
  */
 export function findMainImage(
   images: readonly string[],

@@ -9,7 +9,7 @@ import type { CopyChanges } from '../freshness/copy-changes.ts'
 import type { DealSource } from '../freshness/deals.ts'
 import type { HistorySource } from '../freshness/histories.ts'
 import type { ProductSource } from '../freshness/products.ts'
-import { type PriceRules, createPriceCheck } from '../offers/price-age.ts'
+import { createPriceCheck } from '../offers/price-age.ts'
 import type { ShopBook } from '../offers/shop-book.ts'
 import type { SubRules } from '../offers/sub-ids.ts'
 import { foldCase } from '../offers/text.ts'
@@ -109,8 +109,8 @@ export function findAllowedNetworks(
   return surface === 'mail' ? (config.mailNetworks ?? []) : null
 }
 
-/** A widget changes when its oldest price becomes too old to be shown, and when a sale ends. */
-export function limitToPrices(
+/** Return until when a widget is the same: its oldest price becomes too old to be shown, or a sale ends. */
+export function computeValidUntilMs(
   { config }: WidgetsOptions,
   untilMs: number,
   { oldestPriceMs, saleEndMs }: Pick<Widget<unknown>, 'oldestPriceMs' | 'saleEndMs'>,
@@ -131,7 +131,7 @@ export function createDigestFunction(
     computeDigest([scope, ...state, ...data.map((one) => (one ? getDigest(one) : 'none'))].join(' '))
 }
 
-/** Digests of data in memory, which many requests share. */
+/** Digests of products and pages of deals in memory: many requests share one. */
 const digests = new WeakMap<object, string>()
 
 function getDigest(data: object): string {
@@ -151,14 +151,14 @@ export function toEmptyResult<T>({ clock }: WidgetsOptions, value: T): Cached<T>
   return { value, asOfMs: clock.nowMs(), status: 'hit', validUntilMs: 0 }
 }
 
-/** How long a widget with missing data is reused before they are read again. */
+/** Reuse time of a widget with missing data. */
 export const PARTIAL_VALID_MS: number = 5 * SECOND_MS
 
 /** The channel of an address, and a function that finds its products until one deadline. A removed channel has none. */
 export type OpenChannel = Readonly<{
   channel: Channel
   isGone: boolean
-  /** Whether another walk may be current than when the channel was opened. */
+  /** Whether a newer walk may have completed since the channel was read. */
   isOutdated(): boolean
   /** For the list of channels, the products and their observed prices, Unix milliseconds. */
   deadlineMs: number
@@ -223,12 +223,11 @@ export function combineProducts(
   { products, shown, isGone, options }: CombinedProducts,
   viewContext: ViewContext,
 ) {
-  const rules: PriceRules = viewContext
   const failure = products.find((one) => one.failure !== null)?.failure ?? null
   if (failure !== null && shown.length === 0) throw failure
   const found = products.flatMap((one) => one.found ?? [])
   const asOfMs = Math.min(...found.map((one) => one.asOfMs))
-  const { checkedAtMs, ...times } = findProductTimes(shown, rules)
+  const { checkedAtMs, ...times } = findProductTimes(shown, viewContext)
   const shownByGtin = new Map(shown.map((one) => [one.product.gtin, one]))
   return {
     asOfMs,
@@ -237,7 +236,7 @@ export function combineProducts(
     status: STATUSES.findLast((status) => found.some((one) => one.status === status)) ?? 'hit',
     validUntilMs: Math.min(
       ...found.map(({ validUntilMs }) => validUntilMs),
-      failure === null ? Infinity : rules.nowMs + PARTIAL_VALID_MS,
+      failure === null ? Infinity : viewContext.nowMs + PARTIAL_VALID_MS,
     ),
     isPartial: failure !== null,
     productStates: products.map((product): ProductState => {
@@ -249,11 +248,11 @@ export function combineProducts(
     /** What the view depends on besides the data of the products. */
     digestState: [
       isGone ? 'gone' : (checkedAtMs ?? asOfMs),
-      isFuture(checkedAtMs ?? asOfMs, rules.nowMs),
+      isFuture(checkedAtMs ?? asOfMs, viewContext.nowMs),
       ...products.flatMap(({ gtin, found: one }): readonly (string | boolean)[] => {
         if (one === null) return ['unavailable']
         const offers = shownByGtin.get(gtin)?.offers ?? one.value?.offers ?? []
-        return offers.map(createPriceCheck(one.asOfMs, rules))
+        return offers.map(createPriceCheck(one.asOfMs, viewContext))
       }),
     ],
     /** Of a shown product, what is listed; of another one, all that can be the reason. */

@@ -18,7 +18,7 @@ import { computeOfferId } from './view-parts.ts'
 import type { BoxView } from './box.ts'
 import type { GridView } from './grid.ts'
 import type { PicksView } from './picks.ts'
-import type { Widget, WidgetsOptions } from './widget.ts'
+import { type Widget, type WidgetsOptions, openChannel } from './widget.ts'
 
 /** Reads the data of the widgets. */
 export type Widgets = AddressParsers &
@@ -48,14 +48,14 @@ export function createWidgets(dependencies: WidgetsOptions): Widgets {
 }
 
 async function findOffer(
-  { channels, products, clock, config }: WidgetsOptions,
+  dependencies: WidgetsOptions,
   { channelId, gtin, offerId }: Readonly<{ channelId: string; gtin: string; offerId: string }>,
 ): Promise<Offer | undefined> {
-  const deadlineMs = clock.nowMs() + config.freshness.visitorTimeoutMs
-  const { channel, isGone } = await channels.getChannel(channelId)
-  if (isGone) return undefined
-  const { value: product, asOfMs } = await products.getProduct(channel.id, gtin, deadlineMs)
-  const matches = product?.offers.filter((offer) => computeOfferId(offer) === offerId) ?? []
+  const { clock, config } = dependencies
+  const { findProduct } = await openChannel(dependencies, { channelId, surface: 'fragment' })
+  const { found, failure } = await findProduct(gtin)
+  if (failure !== null) throw failure
+  const matches = found.value?.offers.filter((offer) => computeOfferId(offer) === offerId) ?? []
   const rules = { nowMs: clock.nowMs(), priceMaxAgeSeconds: config.priceMaxAgeSeconds }
-  return matches.sort(createBoxOrder(createPriceCheck(asOfMs, rules)))[0]
+  return matches.sort(createBoxOrder(createPriceCheck(found.asOfMs, rules)))[0]
 }

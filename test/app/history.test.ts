@@ -108,6 +108,17 @@ describe('reuse of responses', () => {
   })
 })
 
+test('newsletter - shows no observed prices, and does not read them', async () => {
+  const harness = await startHarness({ settings: { VITRINE_MAIL_NETWORKS: 'brightlink' } })
+  await walkDays(harness, repeat(30, '49.90'))
+  const read = vi.spyOn(harness.context.store, 'findPriceSeries')
+  const mail = NOTE.replace('/fragments/', '/mail/')
+  expect((await fetchPath(harness, mail)).headers['vitrine-state']).toBe('shown')
+  expect(read).not.toHaveBeenCalled()
+  await fetchPath(harness, NOTE)
+  expect(read).toHaveBeenCalled()
+})
+
 describe('store that fails', () => {
   test('observed prices cannot be read - the box is shown without them, and is cached briefly', async () => {
     const harness = await startHarness()

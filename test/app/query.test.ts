@@ -120,7 +120,7 @@ describe('invalid options', () => {
   const both = [
     ['theme', ['blue', 'DARK', '']],
     ['accent', ['#aa0000', 'red', 'aa000', 'aa00000', 'gg0000', '']],
-    ['locale', ['nonsense tag', 'x', 'e'.repeat(36), '../etc', '']],
+    ['locale', ['nonsense tag', 'x', 'e'.repeat(36), '../etc', 'und', 'und-Latn', 'und-DE', '']],
     ['currency', ['EURO', 'XYZ', 'E', '']],
     ['stock', ['out', 'IN', '']],
     ['merchant', ['', 'x'.repeat(101)]],

@@ -2,7 +2,7 @@ import { createShopBook } from '../../src/offers/shop-book.ts'
 import { NO_SUB_RULES } from '../../src/offers/sub-ids.ts'
 import {
   type DatedProduct,
-  findShownProduct,
+  selectProduct,
   limitBoxRows,
   limitPicksRows,
 } from '../../src/widgets/offer-selection.ts'
@@ -38,8 +38,8 @@ export function toBoxView(
   options: BoxOptions,
   viewContext: ViewContext,
 ): BoxView | undefined {
-  const shown = findShownProduct(data, options, viewContext)
-  const shownVariants = variants.flatMap((one) => findShownProduct(one, options, viewContext) ?? [])
+  const shown = selectProduct(data, options, viewContext)
+  const shownVariants = variants.flatMap((one) => selectProduct(one, options, viewContext) ?? [])
   if (shown === undefined) return undefined
   const [main, ...listedVariants] = limitBoxRows([shown, ...shownVariants], options, viewContext)
   return main && boxes.toBoxView({ ...data, ...main, variants: listedVariants }, options, viewContext)
@@ -51,7 +51,7 @@ export function toBoxHistory(
   options: BoxOptions,
   viewContext: ViewContext,
 ): ReturnType<typeof boxes.toBoxHistory> {
-  const shown = findShownProduct(data, options, viewContext)
+  const shown = selectProduct(data, options, viewContext)
   return shown === undefined ? null : boxes.toBoxHistory({ ...data, ...shown }, options, viewContext)
 }
 
@@ -62,7 +62,7 @@ export function toPicksView(
   viewContext: ViewContext,
 ): PicksView | undefined {
   const shown = products.flatMap(({ label, ...dated }) => {
-    const one = findShownProduct(dated, options, viewContext)
+    const one = selectProduct(dated, options, viewContext)
     return one === undefined ? [] : [{ ...one, label }]
   })
   const listed = limitPicksRows(shown, viewContext)

@@ -153,13 +153,6 @@ describe('content', () => {
     const notices = { ...makeBox().notices, formerPrice: { price: 'Price', text: 'Shop’s former price' } }
     expect(toText(render(makeBox({ offers, notices })))).toMatch(/ · Price = Shop’s former price$/)
   })
-
-  test('former price of a folded offer only - is not explained', () => {
-    const notices = { ...makeBox().notices, formerPrice: { price: 'Price', text: 'Shop’s former price' } }
-    const more = [makeOffer({ price: SALE_PRICE })]
-    expect(toText(render(makeBox({ offers: [makeOffer()], more, notices })))).not.toContain('former price')
-  })
-
   test('round-up - numbers and labels; other layouts have no numbers', () => {
     const products = [makePick(), makePick({ number: '2', label: null })]
     expect(toText(render(makePicks({ products })))).toMatch(

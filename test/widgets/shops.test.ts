@@ -37,6 +37,14 @@ describe('layout inline', () => {
     expect(readSentence(offers, 'layout=inline&locale=de')).toBe('ab 1,50\u00a0€ bei a')
   })
 
+  test('any layout - the sentence of JSON has the lowest price in stock, or is empty', () => {
+    const mixed = [makePricedOffer('a', '199'), makePricedOffer('b', '150', soldOut)]
+    for (const layout of ['inline', 'list', 'table', 'card', 'button']) {
+      expect(readSentence(mixed, `layout=${layout}`)).toBe('€199.00 at a')
+      expect(readSentence(mixed.slice(1), `layout=${layout}`)).toBe('')
+    }
+  })
+
   test('one shop in stock - its price, without "from"', () => {
     const offers = [makePricedOffer('b', '2'), makePricedOffer('c', '1', soldOut)]
     expect(readSentence(offers, 'layout=inline')).toBe('€2.00 at b')

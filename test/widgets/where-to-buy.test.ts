@@ -214,6 +214,17 @@ describe('view of a box', () => {
     expect(view(mixed).notices.terms).toEqual(['In stock first, then by price', 'Shipping not included'])
   })
 
+  test('variant that is sold out - not all shops are in stock', () => {
+    const toDated = (...offers: readonly Offer[]) => ({ product: makeProduct({ offers }), asOfMs: NOON_MS })
+    const main = toDated(makePricedOffer('a', '1'), makePricedOffer('b', '2'))
+    const readFirstTerm = (variant: Offer): string | undefined =>
+      toBoxView({ ...main, variants: [toDated(variant)] }, parse(''), VIEW_CONTEXT)?.notices.terms[0]
+    expect(readFirstTerm(makePricedOffer('c', '3'))).toBe('All in stock')
+    expect(readFirstTerm(makePricedOffer('c', '3', { availability: 'out_of_stock' }))).toBe(
+      'In stock first, then by price',
+    )
+  })
+
   test('heading=Our pick - replaces the heading, also in the accessible name', () => {
     expect(view([makePricedOffer('a', '1')], 'heading=Our%20pick')).toMatchObject({
       header: { heading: 'Our pick' },

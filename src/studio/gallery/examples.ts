@@ -10,7 +10,7 @@ import { toGridView } from '../../widgets/grid.ts'
 import {
   type BoxFilters,
   type SelectedProduct,
-  findShownProduct,
+  selectProduct,
   limitBoxRows,
   limitPicksRows,
 } from '../../widgets/offer-selection.ts'
@@ -133,7 +133,7 @@ function createPicksView(
   viewContext: ViewContext,
 ): PicksView {
   const selected = picks.flatMap((product, index) => {
-    const one = selectProduct(product, options, viewContext)
+    const one = selectExample(product, options, viewContext)
     return one === undefined ? [] : [{ ...one, label: labels[index] || null }]
   })
   const labelled = limitPicksRows(selected, viewContext).map((shown, index) => ({
@@ -146,20 +146,20 @@ function createPicksView(
 function createBoxView(entry: GalleryCase, options: BoxOptions, viewContext: ViewContext): BoxView {
   const otherPicks = entry.hasVariants ? entry.picks.slice(1) : []
   const selected = [entry.product, ...otherPicks].flatMap(
-    (product) => selectProduct(product, options, viewContext) ?? [],
+    (product) => selectExample(product, options, viewContext) ?? [],
   )
   const [data = throwEmptyCase('a box'), ...variants] = limitBoxRows(selected, options, viewContext)
   const history = toBoxHistory({ ...data, series: [toObservedSeries(entry.observed)] }, options, viewContext)
   return toBoxView({ ...data, history, variants, isStandIn: entry.isStandIn }, options, viewContext)
 }
 
-function selectProduct(
+function selectExample(
   product: Product,
   options: BoxFilters,
   viewContext: ViewContext,
 ): SelectedProduct | undefined {
   const dated = { product: withPictureUrls(product, viewContext.publicUrl), asOfMs: PRICES_CHECKED_AT_MS }
-  return findShownProduct(dated, options, viewContext)
+  return selectProduct(dated, options, viewContext)
 }
 
 function createGridView(

@@ -191,9 +191,8 @@ function createMessages(tag: string, texts: LocaleTexts) {
 function compileMessage<Placeholder extends string>(
   text: string,
 ): (values: Readonly<Record<Placeholder, string>>) => string {
-  const parts = text.split(/\{(\w+)\}/)
-  return (values) =>
-    parts.map((part, index) => (index % 2 === 0 ? part : values[part as Placeholder])).join('')
+  const split = splitMessage<Placeholder>(text)
+  return (values) => joinTextParts(split(values))
 }
 
 /** A part of a sentence. `placeholder`: the name of the placeholder that the text replaces; `null`: none. */
