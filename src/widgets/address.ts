@@ -76,10 +76,10 @@ export function createAddressParsers(defaults: OptionDefaults) {
     parsePicksAddress({ gtin, ...parts }: ProductAddressParts): PicksAddress {
       const { options: parsedOptions, sub } = parsePicksQuery(parts.query, parts.surface)
       const allGtins = parseGtins(gtin, ',')
-      const firstPositions = new Map(allGtins.map((one, position) => [one, position] as const).reverse())
-      const positions = allGtins.flatMap((one, position) =>
-        firstPositions.get(one) === position && one !== '' ? [position] : [],
-      )
+      const seen = new Set([''])
+      const positions: number[] = []
+      for (const [position, one] of allGtins.entries())
+        if (seen.size < seen.add(one).size) positions.push(position)
       if (positions.length < PICKS_COUNT.min || positions.length > PICKS_COUNT.max)
         throw new GtinCountError(
           `A round-up has ${PICKS_COUNT.min} to ${PICKS_COUNT.max} different GTINs, separated by commas.`,

@@ -8,7 +8,7 @@ import { OPTION_LIST } from '../../src/widgets/option-list.ts'
 import { parseBoxOptions } from '../../src/widgets/options.ts'
 import { createRenderer } from '../../src/widgets/render.ts'
 import type { BoxView } from '../../src/widgets/box.ts'
-import { selectOffers } from '../../src/widgets/offer-selection.ts'
+import { type DatedProduct, selectOffers } from '../../src/widgets/offer-selection.ts'
 import { VIEW_CONTEXT, toBoxHistory, toBoxView } from '../helpers/shown-views.ts'
 import { NOON_MS } from '../helpers/harness.ts'
 import { makeParsedOffer, makeProduct } from '../helpers/products.ts'
@@ -33,6 +33,10 @@ const ALL_PRICED = { isPriced: () => true, shops: createShopBook([]) }
 
 const makePricedOffer = (merchant: string, price: string, over: Partial<Offer> = {}): Offer =>
   makeParsedOffer({ merchant, price, ...over })
+const toDated = (...offers: readonly Offer[]): DatedProduct => ({
+  product: makeProduct({ offers }),
+  asOfMs: NOON_MS,
+})
 const parse = (query: string, currency: string | null = null): ReturnType<typeof parseBoxOptions> =>
   parseBoxOptions(new URLSearchParams(query), { locale: 'en', currency }, 'fragment')
 const select = (offers: readonly Offer[], query = '', currency: string | null = null): string[] =>
@@ -215,7 +219,6 @@ describe('view of a box', () => {
   })
 
   test('variant that is sold out - not all shops are in stock', () => {
-    const toDated = (...offers: readonly Offer[]) => ({ product: makeProduct({ offers }), asOfMs: NOON_MS })
     const main = toDated(makePricedOffer('a', '1'), makePricedOffer('b', '2'))
     const readFirstTerm = (variant: Offer): string | undefined =>
       toBoxView({ ...main, variants: [toDated(variant)] }, parse(''), VIEW_CONTEXT)?.notices.terms[0]

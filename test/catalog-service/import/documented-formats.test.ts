@@ -8,7 +8,7 @@ import { PACKAGE_FOLDER } from '../../../src/lib/files.ts'
 const read = (path: string): string => readFileSync(join(PACKAGE_FOLDER, path), 'utf8')
 
 /** Formats of products of the contract, without a preset. */
-const CONTRACT_FORMATS: readonly string[] = ['ndjson', 'json']
+const CONTRACT_FORMATS: ReadonlySet<string> = new Set(['ndjson', 'json'])
 
 describe('formats of feeds', () => {
   test('table of the page for publishers - lists all', () => {
@@ -22,7 +22,7 @@ describe('formats of feeds', () => {
   test('recorded columns - are those of each preset and content', () => {
     const heads = [...read('test/recordings/columns.txt').matchAll(/^(\S+) (table|xml|json)\b/gm)]
     const recorded = new Set(heads.map(([, format, content]) => `${format} ${content}`))
-    const presets = FEED_FORMATS.filter((name): name is PresetName => !CONTRACT_FORMATS.includes(name))
+    const presets = FEED_FORMATS.filter((name): name is PresetName => !CONTRACT_FORMATS.has(name))
     const expected = presets.flatMap((name) => listPresetFormats(name).map((content) => `${name} ${content}`))
     expect([...recorded].toSorted()).toEqual(expected.toSorted())
   })
