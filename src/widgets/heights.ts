@@ -1,5 +1,5 @@
 import type { BoxLayout, GridLayout, PicksLayout } from './option-list.ts'
-import type { BoxOptions } from './options.ts'
+import type { AnyOptions, BoxOptions } from './options.ts'
 import type { BoxView } from './box.ts'
 import type { GridView } from './grid.ts'
 import type { PicksView } from './picks.ts'
@@ -69,6 +69,36 @@ function toPicksSize({ layout, products, hasPictures }: PicksView): PicksSize {
     labelCount: products.filter(({ label }) => label !== null && label !== '').length,
     foldCount: products.filter(({ shops }) => shops !== null).length,
     hasPictures,
+  }
+}
+
+/** Shops that a hidden box is expected to have later, one of them with a former price. */
+const EXPECTED_SHOPS = 3
+
+/** Get the size that a hidden or unavailable widget is expected to have later. */
+export function toExpectedSize({
+  gtins,
+  options,
+}: Readonly<{ gtins: readonly string[]; options: AnyOptions }>): WidgetSize {
+  if ('labels' in options)
+    return {
+      layout: options.layout,
+      productCount: gtins.length,
+      labelCount: options.labels.filter((label) => label !== '').length,
+      foldCount: gtins.length,
+      hasPictures: options.head === 'full',
+    }
+  if ('page' in options) return { layout: options.layout, cardCount: options.limit }
+  return {
+    layout: options.layout,
+    shownCount: Math.min(options.limit, EXPECTED_SHOPS),
+    saleCount: 1,
+    termsCount: 0,
+    isBare: options.head === 'none',
+    isFolded: options.limit < EXPECTED_SHOPS,
+    hasVariants: gtins.length > 1,
+    isStandIn: false,
+    history: options.history,
   }
 }
 

@@ -1,11 +1,11 @@
+import { escapeUTF8 } from 'entities'
 import { OembedError, StoreError, UnavailableError, VitrineError } from '../errors.ts'
 import type { Visitor } from '../lib/fair-queue.ts'
 import { parseUrl } from '../lib/urls.ts'
-import { type WidgetSize, estimateHeightPx, toWidgetSize } from './heights.ts'
+import { estimateHeightPx, toExpectedSize, toWidgetSize } from './heights.ts'
 import { getLocalization } from './locales/index.ts'
 import { type ParameterReader, createParameterReader, getQueryString } from './parameters.ts'
 import { withSub } from './address.ts'
-import type { WidgetKind } from './option-list.ts'
 import type { BoxView } from './box.ts'
 import type { GridView } from './grid.ts'
 import type { PicksView } from './picks.ts'
@@ -22,21 +22,6 @@ const MAX_SIZE_PX = 100_000
 
 /** How long a consumer may cache a response, which has no prices. */
 const CACHE_AGE_SECONDS = 86_400
-
-/** Sizes for the height of a frame when the catalog has no data for it. */
-const DEFAULT_SIZES: Readonly<Record<WidgetKind, WidgetSize>> = {
-  'where-to-buy': {
-    layout: 'list',
-    shownCount: 3,
-    saleCount: 1,
-    termsCount: 0,
-    isBare: false,
-    isFolded: false,
-    history: 'none',
-  },
-  picks: { layout: 'rank', productCount: 5 },
-  deals: { layout: 'grid', cardCount: 12 },
-}
 
 export type OembedFormat = 'json' | 'xml'
 
@@ -163,7 +148,7 @@ async function readFrame(
   const { frame, isCacheable } = await readShownFrame(widget, runInTurn)
   const shown = frame ?? {
     title: getDefaultHeading(address.kind, getLocalization(address.options.locale)),
-    size: DEFAULT_SIZES[address.kind],
+    size: toExpectedSize(address),
   }
   return { ...shown, path: withSub(address.path, address.sub), isCacheable }
 }
@@ -211,7 +196,7 @@ function toOembedFields(
 ): Readonly<Record<string, string | number>> {
   const width = Math.min(maxWidthPx ?? DEFAULT_WIDTH_PX, MAX_WIDTH_PX)
   const height = Math.min(estimateHeightPx(size, width), maxHeightPx ?? Infinity)
-  const src = escapeMarkup(`${publicUrl}/embeds/${path}`)
+  const src = escapeUTF8(`${publicUrl}/embeds/${path}`)
   return {
     version: '1.0',
     type: 'rich',
@@ -221,22 +206,14 @@ function toOembedFields(
     ...(isCacheable && { cache_age: CACHE_AGE_SECONDS }),
     width,
     height,
-    html: `<blockquote></blockquote><iframe src="${src}" title="${escapeMarkup(title)}" width="${width}" height="${height}" frameborder="0" loading="lazy"></iframe>`,
+    html: `<blockquote></blockquote><iframe src="${src}" title="${escapeUTF8(title)}" width="${width}" height="${height}" frameborder="0" loading="lazy"></iframe>`,
   }
 }
 
 function formatResponse(fields: ReturnType<typeof toOembedFields>, format: OembedFormat): string {
   if (format === 'json') return JSON.stringify(fields)
   const elements = Object.entries(fields).map(
-    ([name, value]) => `<${name}>${escapeMarkup(String(value))}</${name}>`,
+    ([name, value]) => `<${name}>${escapeUTF8(String(value))}</${name}>`,
   )
   return `<?xml version="1.0" encoding="utf-8" standalone="yes"?>\n<oembed>${elements.join('')}</oembed>\n`
-}
-
-function escapeMarkup(text: string): string {
-  return text
-    .replaceAll('&', '&amp;')
-    .replaceAll('"', '&quot;')
-    .replaceAll('<', '&lt;')
-    .replaceAll('>', '&gt;')
 }

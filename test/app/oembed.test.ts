@@ -1,7 +1,10 @@
+import { decodeXML } from 'entities'
 import { parseFragment } from 'parse5'
 import { describe, expect, test } from 'vitest'
-import { CHANNEL_ID, makeWireProduct, sendJson } from '../helpers/fake-catalog.ts'
+import { setUpOnce } from '../helpers/cleanup.ts'
+import { CHANNEL_ID, makeWireOffer, makeWireProduct, sendJson } from '../helpers/fake-catalog.ts'
 import type { Harness } from '../helpers/harness.ts'
+import { toGtin } from '../helpers/products.ts'
 import {
   BOX_EMBED,
   GRID_EMBED,
@@ -31,9 +34,6 @@ function readFrame(html: string): Readonly<Record<string, string>> {
   const frame = listElements(html).find(({ tagName }) => tagName === 'iframe')
   return Object.fromEntries((frame?.attrs ?? []).map(({ name, value }) => [name, value]))
 }
-
-const unescape = (text = ''): string =>
-  text.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&quot;', '"').replaceAll('&amp;', '&')
 
 describe('oEmbed', () => {
   test('box - rich response: an empty blockquote, then the frame, and no price', async () => {
@@ -103,8 +103,8 @@ describe('oEmbed', () => {
     )
     const json = readJson(await fetchOembed(harness, SERVER + BOX_EMBED))
     for (const [name, value] of Object.entries(json)) {
-      const [, text] = new RegExp(`<${name}>([^<]*)</${name}>`).exec(seen.text) ?? []
-      expect(unescape(text)).toBe(String(value))
+      const [, text = ''] = new RegExp(`<${name}>([^<]*)</${name}>`).exec(seen.text) ?? []
+      expect(decodeXML(text)).toBe(String(value))
     }
     expect(json.title).toBe(`Where to buy ${title}`)
   })
@@ -202,5 +202,59 @@ describe('oEmbed', () => {
         expect(seen.headers['content-type']).toContain(getAttribute(link, 'type').replace('+oembed', ''))
       }
     }
+  })
+})
+
+describe('height of a frame whose widget is hidden or unavailable', () => {
+  const [first = '', ...others] = Array.from({ length: 12 }, (_, index) => toGtin(index + 1))
+  const lists = { two: [first, ...others.slice(0, 1)].join(), four: [first, ...others.slice(0, 3)].join() }
+  const offers = ['Kopje', 'Novabruck', 'Nordhem'].map((name, index) =>
+    makeWireOffer({
+      merchant: { name },
+      price: `${50 + index}.00`,
+      ...(index === 0 && { old_price: '80.00' }),
+    }),
+  )
+  const getHarnesses = setUpOnce(async () => {
+    const unavailable = await startHarness()
+    unavailable.catalog.fault = {
+      pathPattern: /./,
+      respond: (_request, response) => sendJson(response, 500, {}),
+    }
+    return {
+      shown: await startStockedHarness([first, ...others].map((gtin) => makeWireProduct({ gtin, offers }))),
+      hidden: await startStockedHarness([]),
+      unavailable,
+    }
+  })
+
+  test.each([
+    `where-to-buy/${first}`,
+    `where-to-buy/${first}?limit=1`,
+    `where-to-buy/${first}?limit=2&layout=table`,
+    `where-to-buy/${first}?layout=card`,
+    `where-to-buy/${first}?layout=button&head=none`,
+    `where-to-buy/${first}?layout=inline`,
+    `where-to-buy/${first}~${others[0]}?head=none`,
+    `picks/${lists.two}`,
+    `picks/${lists.four}?layout=table&label=Best&label=&label=Cheap`,
+    `picks/${lists.two}?layout=row`,
+    `picks/${lists.four}?layout=row&head=compact`,
+    `picks/${lists.two}?layout=rank&head=none&label=Best`,
+    'deals',
+    'deals?limit=2',
+    'deals?layout=list&limit=3',
+    'deals?layout=carousel',
+  ])('%s - is that of the shown widget', async (embed) => {
+    const url = `${SERVER}/embeds/${CHANNEL_ID}/${embed}`
+    const readHeights = async (harness: Harness): Promise<readonly number[]> => [
+      readJson(await fetchOembed(harness, url)).height,
+      readJson(await fetchOembed(harness, url, { maxwidth: '320' })).height,
+    ]
+    const { shown, hidden, unavailable } = getHarnesses()
+    const heights = await readHeights(shown)
+    expect(await readHeights(hidden)).toEqual(heights)
+    expect(await readHeights(unavailable)).toEqual(heights)
+    expect((await fetchOembed(unavailable, url)).headers['cache-control']).toBe('no-store')
   })
 })

@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest'
+import { createAddressParsers } from '../../src/widgets/address.ts'
 import { BOX_LAYOUTS, GRID_LAYOUTS, PICKS_LAYOUTS } from '../../src/widgets/option-list.ts'
-import { estimateHeightPx, toWidgetSize } from '../../src/widgets/heights.ts'
+import { estimateHeightPx, toExpectedSize, toWidgetSize } from '../../src/widgets/heights.ts'
+import { toGtin } from '../helpers/products.ts'
 import {
   SALE_PRICE,
   makeBox,
@@ -109,6 +111,12 @@ describe('heights', () => {
       toWidgetSize(makeBox({ history })),
     )
     expect(sizes.map((size) => 'history' in size && size.history)).toEqual(['none', 'note', 'chart'])
+  })
+
+  test.each(['none', 'note', 'chart'])('address with history=%s - its expected size has it', (history) => {
+    const { parseBoxAddress } = createAddressParsers({ locale: 'en', currency: null })
+    const parts = { surface: 'embed', channelId: '', gtin: toGtin(1), query: `history=${history}` } as const
+    expect(toExpectedSize(parseBoxAddress(parts))).toMatchObject({ history })
   })
 
   test('view - its size has the shown shops, those on sale, and whether shops are folded', () => {
