@@ -1,11 +1,11 @@
 import type { Product } from '../catalog/contract.ts'
 import { pluralize } from '../lib/format.ts'
 import { cleanText } from '../offers/text.ts'
-import type { WidgetSize } from '../widgets/heights.ts'
+import { toExpectedSize } from '../widgets/heights.ts'
 import { EVIDENCE_EXPLANATION } from '../widgets/hidden-reasons.ts'
 import { type Localization, getLocalization } from '../widgets/locales/index.ts'
 import type { WidgetKind } from '../widgets/option-list.ts'
-import { type OptionDefaults, withQuery } from '../widgets/options.ts'
+import { OPTION_PARSERS, type OptionDefaults, withQuery } from '../widgets/options.ts'
 import { toPictureView } from '../widgets/picture.ts'
 import {
   STUDIO_TABS,
@@ -272,14 +272,14 @@ function toStudioWidgetView(data: StudioData, selected: StudioSelection): Studio
   const lists =
     tab === 'picks' ? { standIns: [], labels: listLabels(picks) } : { standIns: box.standIns, labels: [] }
   const { widgetQuery } = data.validated
-  const widget = {
-    kind: tab,
-    channelId: channel.id,
-    query: tab === 'deals' ? widgetQuery : withListOptions(widgetQuery, lists),
-    size: widgetStatus.kind === 'shown' ? widgetStatus.size : EMPTY_SIZES[tab],
-    ...toWidgetTexts(data, tab),
-  }
-  return toStudioWidget({ ...widget, gtins: listWidgetProducts(selected) }, data)
+  const query = tab === 'deals' ? widgetQuery : withListOptions(widgetQuery, lists)
+  const gtins = listWidgetProducts(selected)
+  const size =
+    widgetStatus.kind === 'shown'
+      ? widgetStatus.size
+      : toExpectedSize({ gtins, options: OPTION_PARSERS[tab](query, data.defaults, 'embed') })
+  const widget = { kind: tab, channelId: channel.id, gtins, query, size, ...toWidgetTexts(data, tab) }
+  return toStudioWidget(widget, data)
 }
 
 function listWidgetProducts({ tab, gtin, box, picks }: StudioSelection): readonly string[] {
@@ -303,20 +303,6 @@ function toWidgetTexts(data: StudioData, kind: WidgetKind): Readonly<{ title: st
 
 function namePicks([first, ...others]: StudioData['picksList']): string {
   return `${first?.product?.title ?? first?.gtin ?? ''} and ${others.length} more`
-}
-
-const EMPTY_SIZES: Readonly<Record<WidgetKind, WidgetSize>> = {
-  'where-to-buy': {
-    layout: 'list',
-    shownCount: 0,
-    saleCount: 0,
-    termsCount: 0,
-    isBare: false,
-    isFolded: false,
-    history: 'none',
-  },
-  picks: { layout: 'rank', productCount: 0 },
-  deals: { layout: 'grid', cardCount: 0 },
 }
 
 const NO_FEEDS =

@@ -17,10 +17,10 @@ type BoxSize = Readonly<{
   isBare: boolean
   /** Whether there are folded shops. */
   isFolded: boolean
-  /** Whether there are folded variants; default: no. */
-  hasVariants?: boolean
-  /** Whether the box says that its product stands in for another one; default: no. */
-  isStandIn?: boolean
+  /** Whether there are folded variants. */
+  hasVariants: boolean
+  /** Whether the box says that its product stands in for another one. */
+  isStandIn: boolean
   /** What stands below the shops about observed prices. */
   history: BoxOptions['history']
 }>
@@ -32,12 +32,12 @@ type GridSize = Readonly<{ layout: GridLayout; cardCount: number }>
 type PicksSize = Readonly<{
   layout: PicksLayout
   productCount: number
-  /** Products with a label; default: 0. */
-  labelCount?: number
-  /** Products with folded shops; default: all. */
-  foldCount?: number
-  /** Whether there is space for pictures; default: yes. */
-  hasPictures?: boolean
+  /** Products with a label. */
+  labelCount: number
+  /** Products with folded shops. */
+  foldCount: number
+  /** Whether there is space for pictures. */
+  hasPictures: boolean
 }>
 
 /** The properties that the height of a widget depends on. */
@@ -192,13 +192,13 @@ function estimateBoxHeightPx(size: BoxSize, widthPx: number): number {
   return Math.max(minPx, basePx + shops + foldPx + termsPx + historyPx + headPx)
 }
 
-function estimateFoldsHeightPx({ layout, isFolded, hasVariants = false }: BoxSize): number {
+function estimateFoldsHeightPx({ layout, isFolded, hasVariants }: BoxSize): number {
   if (layout === 'inline') return 0
   return (isFolded ? FOLD_PX : 0) + (hasVariants ? VARIANTS_PX : 0)
 }
 
 /** The height that the words about a stand-in add: another line of the title, or a line of their own. */
-function estimateStandInHeightPx({ layout, isStandIn = false, isBare }: BoxSize, widthPx: number): number {
+function estimateStandInHeightPx({ layout, isStandIn, isBare }: BoxSize, widthPx: number): number {
   if (!isStandIn) return 0
   if (!isBare || layout === 'inline') return STAND_IN_PX.title
   return widthPx < WIDE_ROW_PX ? STAND_IN_PX.bareLines : STAND_IN_PX.bare
@@ -293,7 +293,7 @@ const LABEL_PX = 22
 const PICK_FOLD_PX = 28
 
 function estimatePicksHeightPx(size: PicksSize, widthPx: number): number {
-  const { productCount, labelCount = 0, foldCount = productCount, hasPictures = true } = size
+  const { productCount, labelCount, foldCount, hasPictures } = size
   const measure =
     PICKS_MEASURES[size.layout].findLast(({ minWidthPx }) => widthPx >= minWidthPx) ?? NARROW_PICK
   const textPx = hasPictures ? measure.productPx : measure.barePx

@@ -129,13 +129,15 @@ const BOX: WidgetStatus = {
     termsCount: 0,
     isBare: false,
     isFolded: false,
+    hasVariants: false,
+    isStandIn: false,
     history: 'none',
   },
   isComplete: true,
 }
 const PICKS: WidgetStatus = {
   kind: 'shown',
-  size: { layout: 'rank', productCount: 2 },
+  size: { layout: 'rank', productCount: 2, labelCount: 0, foldCount: 2, hasPictures: true },
   isComplete: true,
 }
 const GRID: WidgetStatus = { kind: 'shown', size: { layout: 'grid', cardCount: 7 }, isComplete: true }

@@ -16,6 +16,18 @@ const BASE = 'https://widgets.example/studio'
 const GTIN = toGtin(1)
 const WHERE = `channel=${CHANNEL_ID}&gtin=${GTIN}`
 
+const BOX_SIZE = {
+  layout: 'list',
+  shownCount: 3,
+  saleCount: 1,
+  termsCount: 0,
+  isBare: false,
+  isFolded: false,
+  hasVariants: false,
+  isStandIn: false,
+  history: 'none',
+} as const
+
 const listTabs = (query: string): Record<string, string> =>
   Object.fromEntries(makeStudio(query).tabs.map(({ text, href }) => [text, href]))
 
@@ -149,9 +161,20 @@ describe('widget', () => {
     expect(makeStudio(query, over).widget).toBeNull()
   })
 
-  test.each(['', 'tab=deals'])('%j, hidden - can still be embedded', (query) => {
-    const { widget } = makeStudio(query, { widgetStatus: { kind: 'hidden', reason: 'No.' } })
-    expect(widget?.snippets.length).toBeGreaterThan(5)
+  test.each([
+    ['layout=card&limit=8', { ...BOX_SIZE, layout: 'card', shownCount: 3 }],
+    ['layout=inline', { ...BOX_SIZE, layout: 'inline', shownCount: 1 }],
+    ['head=none&limit=1', { ...BOX_SIZE, shownCount: 1, isBare: true, isFolded: true }],
+    [
+      `tab=picks&gtins=${GTIN},${toGtin(2)}&label=Best&layout=row`,
+      { layout: 'row', productCount: 2, labelCount: 1, foldCount: 2, hasPictures: true },
+    ],
+    ['tab=deals&layout=list&limit=3', { layout: 'list', cardCount: 3 }],
+  ] as const)('%j, hidden - has the snippets of the shown widget, with its height', (query, size) => {
+    const shown = makeStudio(query, { widgetStatus: { kind: 'shown', size, isComplete: true } })
+    const hidden = makeStudio(query, { widgetStatus: { kind: 'hidden', reason: 'No.' } })
+    expect(hidden.widget?.snippets.length).toBeGreaterThan(5)
+    expect(hidden.widget?.snippets).toEqual(shown.widget?.snippets)
   })
 })
 

@@ -19,6 +19,8 @@ const BOX_SIZE = {
   termsCount: 0,
   isBare: false,
   isFolded: true,
+  hasVariants: false,
+  isStandIn: false,
   history: 'none',
 } as const
 const GRID_SIZE = { layout: 'grid', cardCount: 12 } as const
@@ -120,7 +122,7 @@ describe('round-up', () => {
     title: 'Our picks',
     caption: 'Round-up: Lumen Arc and 2 more, Magazine',
     query: new URLSearchParams('layout=table&sub=p1&label=A+%26+B&label=&label=C'),
-    size: { layout: 'table', productCount: 3 },
+    size: { layout: 'table', productCount: 3, labelCount: 2, foldCount: 3, hasPictures: true },
   })
 
   test('addresses - GTINs separated by commas, empty labels kept', () => {

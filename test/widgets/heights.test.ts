@@ -21,6 +21,8 @@ const PLAIN = {
   termsCount: 0,
   isBare: false,
   isFolded: false,
+  hasVariants: false,
+  isStandIn: false,
   history: 'none',
 } as const
 
@@ -71,7 +73,10 @@ describe('heights', () => {
     (layout) => {
       for (const hasPictures of [true, false]) {
         const estimate = (productCount: number, widthPx: number): number =>
-          estimateHeightPx({ layout, productCount, hasPictures }, widthPx)
+          estimateHeightPx(
+            { layout, productCount, labelCount: 0, foldCount: productCount, hasPictures },
+            widthPx,
+          )
         expect(estimate(3, 360)).toBeGreaterThan(estimate(2, 360))
         const heights = [300, 360, 480, 680, 1_000].map((widthPx) => estimate(8, widthPx))
         expect(heights).toEqual([...heights].sort((a, b) => b - a))
@@ -82,7 +87,7 @@ describe('heights', () => {
   test.each([360, 680])(
     '%i px - labels and folds of products, of variants, and a stand-in need space',
     (widthPx) => {
-      const row = { layout: 'row', productCount: 4, foldCount: 0 } as const
+      const row = { layout: 'row', productCount: 4, labelCount: 0, foldCount: 0, hasPictures: true } as const
       const none = estimateHeightPx(row, widthPx)
       expect(estimateHeightPx({ ...row, labelCount: 2 }, widthPx)).toBe(none + 44)
       expect(estimateHeightPx({ ...row, foldCount: 4 }, widthPx)).toBe(none + 112)
