@@ -14,7 +14,6 @@ import { type ExplanationView, explainBoxProducts } from '../explain/widgets.ts'
 import { readObservedPrices } from '../explain/observed-prices.ts'
 import { type CatalogLookupResult, type BoxInputs, readBoxInputs } from '../explain/inputs.ts'
 import { formatTime } from '../widgets/format.ts'
-import { expandShops } from '../widgets/offer-selection.ts'
 import { listOptions } from '../widgets/option-list.ts'
 import { type BoxOptions, type OptionDefaults, parseBoxOptions } from '../widgets/options.ts'
 import { parseQueryString } from '../widgets/parameters.ts'
@@ -42,7 +41,7 @@ export async function runExplain(
   try {
     const { defaults } = context.widgets
     const shops = context.shopFile.book
-    const options = expandShops(parseOptionQuery(query, defaults), shops)
+    const options = parseOptionQuery(query, defaults)
     const gatherAll = async (products: readonly string[]): Promise<readonly BoxInputs[]> => {
       const all: BoxInputs[] = []
       for (const gtin of products)

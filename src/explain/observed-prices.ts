@@ -26,7 +26,7 @@ import type { CopyEntry, ObservedDayCounts } from '../storage/store.ts'
 import { formatDay, formatDiscount, formatPrice } from '../widgets/format.ts'
 import { toChartView, toPriceChart } from '../widgets/history.ts'
 import { getLocalization } from '../widgets/locales/index.ts'
-import { isMerchantSelected, selectOffers } from '../widgets/offer-selection.ts'
+import { expandShops, isMerchantSelected, selectOffers } from '../widgets/offer-selection.ts'
 import type { BoxOptions } from '../widgets/options.ts'
 
 /** `merchant`: as in the catalog, or case-folded when it no longer sells the product. `price`: the present one, if there is one. */
@@ -152,8 +152,9 @@ type ExplainedBox = Readonly<{
 /** Explain what the option `history` of a box shows, or from when on: of the shops of its filters, in its currency. */
 export function explainHistory(
   offers: readonly Offer[],
-  { options, shops, observedPrices }: ExplainedBox,
+  { options: written, shops, observedPrices }: ExplainedBox,
 ): string {
+  const options = expandShops(written, shops)
   if (options.history === 'none' || observedPrices === null) return 'not shown: the option history is not set'
   const option = `history=${options.history}`
   if (observedPrices.keptDays === 0) return `${option} shows nothing. ${NOT_RECORDED}`

@@ -7,12 +7,13 @@ import type { ShopBook } from '../offers/shop-book.ts'
 import { foldCase } from '../offers/text.ts'
 import { formatPastTime, formatPrice, formatTime } from '../widgets/format.ts'
 import { formatFilter } from '../widgets/hidden-reasons.ts'
-import { type ClassifiedOffer, classifyOffers, countListed } from '../widgets/offer-selection.ts'
+import { type ClassifiedOffer, classifyOffers, countListed, expandShops } from '../widgets/offer-selection.ts'
 import type { BoxOptions, OptionDefaults, PicksOptions } from '../widgets/options.ts'
 import type { BoxInputs } from './inputs.ts'
 import type { ObservedPricesData } from './observed-prices.ts'
 
 export type ExplainRules = Readonly<{
+  /** With the shops as the author named them. */
   options: BoxOptions | PicksOptions
   defaults: OptionDefaults
   /** Parameters of the address that are not options of the widget. */
@@ -38,7 +39,11 @@ export function listOfferFacts(
   const asOfMs = product === entry?.product ? entry.asOfMs : rules.nowMs
   const isPriced = createPriceCheck(asOfMs, toPriceRules(rules))
   const selectionRules = { isPriced, shops: rules.shops }
-  const classifiedOffers = classifyOffers(product.offers, rules.options, selectionRules)
+  const classifiedOffers = classifyOffers(
+    product.offers,
+    expandShops(rules.options, rules.shops),
+    selectionRules,
+  )
   const offers = listShown(classifiedOffers)
   const context = { ...toPriceRules(rules), surface: 'fragment', countedBaseUrl: null } as const
   const maxListed = countListed({ product, asOfMs, offers }, rules.options, context)

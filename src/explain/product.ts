@@ -23,7 +23,7 @@ import {
   explainMalformedProduct,
   formatFilter,
 } from '../widgets/hidden-reasons.ts'
-import { listFilters, selectOffers } from '../widgets/offer-selection.ts'
+import { listFilters } from '../widgets/offer-selection.ts'
 import type { BoxInputs, CatalogLookupResult } from './inputs.ts'
 import { explainHistory } from './observed-prices.ts'
 import { type ExplainRules, listOfferFacts, toPriceRules } from './offers.ts'
@@ -58,11 +58,12 @@ export function explainProduct(inputs: BoxInputs, rules: ExplainRules): ProductF
   // What the copy knows of a product that is not shown.
   const known = product ?? inputs.entry?.product ?? null
   const channelProblem = findChannelProblem(inputs, rules) ?? null
+  const offers = listOfferFacts(known, inputs, rules)
   return {
     gtin: inputs.gtin,
     title: known === null ? null : known.title,
     isKnown: product !== undefined,
-    problem: channelProblem ?? findProductProblem(inputs, rules, product) ?? null,
+    problem: channelProblem ?? findProductProblem(inputs, rules, { product, offers }) ?? null,
     channelProblem,
     widgetFacts: [
       { label: 'Channel', value: describeChannel(inputs, rules) },
@@ -70,7 +71,7 @@ export function explainProduct(inputs: BoxInputs, rules: ExplainRules): ProductF
       { label: 'Filters', value: describeOptions(rules) },
     ],
     productFacts: listProductFacts(inputs, rules, product?.offers ?? []),
-    offers: listOfferFacts(known, inputs, rules),
+    offers,
   }
 }
 
@@ -168,7 +169,7 @@ export function getNoChannelsRemedy({ catalog }: Config): string {
 function findProductProblem(
   inputs: BoxInputs,
   rules: ExplainRules,
-  product: Product | null | undefined,
+  { product, offers }: Readonly<{ product: Product | null | undefined; offers: readonly OfferFact[] }>,
 ): Problem | undefined {
   const { catalog, gtin } = inputs
   if (product === undefined)
@@ -177,8 +178,7 @@ function findProductProblem(
       remedy: getFailureRemedy(catalog),
     }
   if (product === null) return explainMissingProduct(inputs, rules)
-  if (selectOffers(product.offers, rules.options, { isPriced: () => true, shops: rules.shops }).length > 0)
-    return undefined
+  if (offers.some((offer) => offer.isShown)) return undefined
   const reason = explainHiddenBox(gtin, product, rules)
   if (product.offers.length > 0)
     return { reason, remedy: 'Remove or change the option or the setting that hides them.' }

@@ -15,7 +15,6 @@ import { PICKS_COUNT } from '../widgets/address.ts'
 import type { BoxView } from '../widgets/box.ts'
 import type { GridView } from '../widgets/grid.ts'
 import { type WidgetSize, toWidgetSize } from '../widgets/heights.ts'
-import { expandShops } from '../widgets/offer-selection.ts'
 import { type BoxOptions, type PicksOptions, parseBoxOptions, parsePicksOptions } from '../widgets/options.ts'
 import type { PicksView } from '../widgets/picks.ts'
 import type { Widget } from '../widgets/widget.ts'
@@ -145,7 +144,7 @@ function toRules(
   options: BoxOptions | PicksOptions,
 ): ExplainRules {
   return {
-    options: expandShops(options, shopFile.book),
+    options,
     defaults: widgets.defaults,
     ignoredParameters: [],
     config,
@@ -201,7 +200,7 @@ function findOwnProducts({ gtin: chosen, box }: StudioSelection, gtin: string | 
   return isOther ? { variants: [], standIns: [] } : box
 }
 
-/** `isComplete`: whether every product of the widget's address is shown. */
+/** `isComplete`: whether no product of the widget's address is missing. */
 export type WidgetStatus =
   | Readonly<{ kind: 'shown'; size: WidgetSize; isComplete: boolean }>
   | Readonly<{ kind: 'hidden'; reason: string }>

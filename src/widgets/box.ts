@@ -83,7 +83,7 @@ export async function getBox(
       combined,
     ),
     ...createExplanations(products, combined.productStates, {
-      options,
+      options: address.options,
       defaults,
       shops: dependencies.shops,
       isGone,
@@ -105,7 +105,7 @@ export async function getBox(
   }
 }
 
-/** `products`: all that were looked up; `shown`: those with offers, first the one that the box is about. */
+/** `products`: all that decide what is shown; `shown`: those with offers, first the one that the box is about. */
 type BoxProducts = Readonly<{
   products: readonly FoundProduct[]
   shown: readonly ShownProduct[]
@@ -120,9 +120,17 @@ async function findBoxProducts(
 ): Promise<BoxProducts> {
   const products = await Promise.all(gtins.map(findProduct))
   const selected = selectProducts(products, options, viewContext)
-  // A sentence has no fold for other variants.
-  const ofLayout = options.layout === 'inline' ? selected.slice(0, 1) : selected
-  const shown = limitBoxRows(ofLayout, options, viewContext)
+  const [first] = selected
+  if (options.layout === 'inline' && first !== undefined) {
+    // A sentence has no fold for later variants, so they cannot change it, and are not missing.
+    const end = products.findIndex(({ gtin }) => gtin === first.product.gtin) + 1
+    return {
+      products: products.slice(0, end),
+      shown: limitBoxRows([first], options, viewContext),
+      isStandIn: false,
+    }
+  }
+  const shown = limitBoxRows(selected, options, viewContext)
   if (shown.length > 0) return { products, shown, isStandIn: false }
   // No stand-in for a product that is unavailable, so perhaps sold, or that another network sells.
   const isSold = (product: FoundProduct): boolean => isHiddenByNetworks(product, options, viewContext)

@@ -13,9 +13,9 @@ import type { ShopBook } from '../offers/shop-book.ts'
 import { formatCount } from './format.ts'
 import {
   type FoundProduct,
-  type BoxFilters,
   type Filter,
   EXCLUSION_RULES,
+  expandShops,
   listFilters,
 } from './offer-selection.ts'
 import type { BoxOptions, CommonOptions, GridOptions, OptionDefaults, PicksOptions } from './options.ts'
@@ -24,7 +24,7 @@ import type { ProductState, Widget } from './widget.ts'
 export const CHANNEL_GONE_REASON = 'The catalog no longer lists this channel.'
 
 const NOT_INLINE_REASON =
-  'The layout inline shows one price, and no offer of this product is in stock with a current price.'
+  'The layout inline shows one price, and no offer that the options allow is in stock with a current price.'
 
 /** British English: no comma before "and". */
 const LIST_FORMAT = new Intl.ListFormat('en-GB')
@@ -58,7 +58,7 @@ function explainEmptyGrid(offers: string, options: GridOptions, defaults: Option
     : `No ${offers}${filterText}. Remove or change a filter.`
 }
 
-/** What decides which offers of a box or a round-up are shown. */
+/** What decides which offers of a box or a round-up are shown. `options`: with the shops as the author named them. */
 type ExplainOptions = Readonly<{
   options: BoxOptions | PicksOptions
   defaults: OptionDefaults
@@ -121,11 +121,7 @@ function explainProduct(
 }
 
 /** Explain why a box is empty; `gtin` is padded, `product` is `null` if no shop sells it. */
-export function explainHiddenBox(
-  gtin: string,
-  product: Product | null,
-  { options, defaults, shops }: ExplainOptions,
-): string {
+export function explainHiddenBox(gtin: string, product: Product | null, rules: ExplainOptions): string {
   if (product === null) {
     const corrected = findCorrectedGtin(gtin)
     return corrected === undefined
@@ -139,8 +135,8 @@ export function explainHiddenBox(
     product.drops === undefined
       ? ''
       : ` The catalog also sent malformed offers: ${describeDrops(product.drops).join(', ')}.`
-  const shownOffers = offers.map((offer) => ({ ...offer, shop: shops.toShownName(offer.merchant) }))
-  return `${explainFiltered(shownOffers, options, defaults)}${malformed}`
+  const shownOffers = offers.map((offer) => ({ ...offer, shop: rules.shops.toShownName(offer.merchant) }))
+  return `${explainFiltered(shownOffers, rules)}${malformed}`
 }
 
 export function explainMalformedProduct(problem: ProductProblem): string {
@@ -161,14 +157,15 @@ type NamedOffer = Offer & Readonly<{ shop: string }>
 
 function explainFiltered(
   offers: readonly NamedOffer[],
-  options: BoxFilters & CommonOptions,
-  defaults: OptionDefaults,
+  { options, defaults, shops }: ExplainOptions,
 ): string {
-  const count = (filter: Filter): number =>
-    offers.filter((offer) => EXCLUSION_RULES[filter](offer, options)).length
+  const expanded = expandShops(options, shops)
+  const isHiddenBy = (filter: Filter, offer: Offer): boolean => EXCLUSION_RULES[filter](offer, expanded)
+  const count = (filter: Filter): number => offers.filter((offer) => isHiddenBy(filter, offer)).length
   const activeFilters = listFilters(options)
+  const isAnyAllowed = offers.some((offer) => !activeFilters.some((filter) => isHiddenBy(filter, offer)))
+  if (options.layout === 'inline' && isAnyAllowed) return NOT_INLINE_REASON
   const sufficientFilters = activeFilters.filter((filter) => count(filter) === offers.length)
-  if (options.layout === 'inline' && sufficientFilters.length === 0) return NOT_INLINE_REASON
   const filters =
     sufficientFilters.length > 0 ? sufficientFilters : activeFilters.filter((filter) => count(filter) > 0)
   const names = LIST_FORMAT.format(

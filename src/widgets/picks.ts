@@ -43,7 +43,7 @@ export async function getPicks(
     address,
     computeDigest: createDigestFunction(combined.digestState, combined.digestData),
     ...createExplanations(products, combined.productStates, {
-      options,
+      options: address.options,
       defaults,
       shops: dependencies.shops,
       isGone,

@@ -39,7 +39,7 @@ export type Widget<View> = Readonly<{
   explainHidden(): string
   /** Explain which products of a shown widget are not shown; `null`: none. */
   explainMissing(): string | null
-  /** GTINs of all products that were looked up, for cache tags; empty for a grid. */
+  /** GTINs of all products that the widget depends on, for cache tags; empty for a grid. */
   gtins: readonly string[]
   /**
    * What readers got, by GTIN of the address, for the counts: a round-up may lack some of its products; a box is shown or not,

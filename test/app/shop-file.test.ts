@@ -3,11 +3,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { setUpOnce } from '../helpers/cleanup.ts'
-import { makeWireOffer } from '../helpers/fake-catalog.ts'
+import { CHANNEL_ID, makeWireOffer } from '../helpers/fake-catalog.ts'
+import { toGtin } from '../helpers/products.ts'
 import {
   BOX,
   BOX_EMBED,
   GRID,
+  GTIN,
   fetchPath,
   findByClass,
   getAttribute,
@@ -19,6 +21,7 @@ import {
   stockCatalog,
 } from './app-client.ts'
 
+const PICKS = `/fragments/${CHANNEL_ID}/picks/${GTIN},${toGtin(9)}`
 const LOGO = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1"><script>alert(1)</script></svg>'
 const SHOPS = {
   'Kopje DE': { name: 'Kopje & Co', aliases: ['kopje.example'], logo: 'kopje.svg', terms: 'Free delivery' },
@@ -63,6 +66,16 @@ describe('shop file', () => {
       const grid = readVisibleText((await fetchPath(getHarness(), `${GRID}?merchant=${name}`)).text)
       expect(grid).toContain('at Kopje & Co')
     }
+  })
+
+  test.each([
+    [BOX, 'The option exclude=brava, kopje & co hides all 3 offers of this product.'],
+    [PICKS, /^[0-9]+: The option exclude=brava, kopje & co hides all 3 offers of this product\./],
+    [GRID, 'matches the option exclude=brava, kopje & co.'],
+  ])('%s hidden by shops - the reason names them as in the address', async (path, reason) => {
+    const { headers } = await fetchPath(getHarness(), `${path}?exclude=Kopje%20%26%20Co&exclude=Brava`)
+    expect(headers['vitrine-state']).toBe('hidden')
+    expect(headers['vitrine-reason']).toMatch(reason)
   })
 
   test('logo - immutable, for every site, and inert when opened as a page', async () => {
@@ -121,6 +134,12 @@ describe('studio', () => {
     expect(listTexts(html, 'outcomes').join(' ')).toContain(
       'Kopje DE and kopje.example are one shop, and kopje.example has a better offer',
     )
+  })
+
+  test('where to buy, hidden by shops - the reason names them as in the address', async () => {
+    const html = await fetchStudio('exclude=Kopje%20%26%20Co&exclude=Brava')
+    expect(readVisibleText(html)).toContain('The option exclude=brava, kopje & co hides all 3 offers')
+    expect(listTexts(html, 'outcomes').join(' ')).toContain('left out by exclude=brava, kopje & co')
   })
 })
 

@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { WireProduct } from '../../src/catalog/contract.ts'
 import type { ExplanationView } from '../../src/explain/widgets.ts'
@@ -109,6 +111,19 @@ describe('explain, reasons of empty boxes', () => {
       'left out by stock=in and merchant=kopje',
     ])
     expect(getFact(view, 'Filters')).toBe('stock=in, merchant=kopje; ignored (not an option of a box): stok')
+  })
+
+  it('hidden by a shop of the shop file - names it as in the argument', async () => {
+    const folder = makeFolder()
+    const path = join(folder, 'shops.json')
+    writeFileSync(path, JSON.stringify({ Kopje: { name: 'Kopje & Co', aliases: ['kopje.example'] } }))
+    const { catalog, settings } = await startRemoteCatalog(folder)
+    const offers = ['Kopje', 'kopje.example'].map((name) => makeSoldOutOffer(name))
+    catalog.products.set(CHANNEL_ID, [makeWireProduct({ gtin: GTIN, offers })])
+    const args = ['explain', CHANNEL_ID, GTIN, 'exclude=Kopje & Co']
+    const { code, out } = await runInProcess(args, { ...settings, VITRINE_SHOPS_FILE: path })
+    expect(code).toBe(1)
+    expect(out).toContain('The option exclude=kopje & co hides all 2 offers of this product.')
   })
 
   it('mistyped GTIN - reports it, with the correct check digit', async () => {

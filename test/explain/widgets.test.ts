@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { createShopBook } from '../../src/offers/shop-book.ts'
+import { HOUR_MS } from '../../src/clock.ts'
 import { parseConfig } from '../../src/config/config.ts'
 import type { BoxInputs } from '../../src/explain/inputs.ts'
 import type { ExplainRules } from '../../src/explain/offers.ts'
@@ -100,6 +101,35 @@ describe('box', () => {
   test('layout inline - shows one product', () => {
     const view = explainBoxProducts({ variants: [SOLD(1), SOLD(2)], standIns: [] }, parseBox('layout=inline'))
     expect(listOutcomes(view)[1]).toBe('variant: not shown: the layout inline shows one product')
+  })
+
+  test('layout inline - a product whose prices are too old is not the first, as in a response', () => {
+    const old = SOLD(1)
+    const entry = old.entry && { ...old.entry, asOfMs: NOON_MS - 25 * HOUR_MS }
+    const view = explainBoxProducts(
+      { variants: [{ ...old, entry }, SOLD(2)], standIns: [] },
+      parseBox('layout=inline'),
+    )
+    expect(listOutcomes(view)).toEqual([
+      'product: not shown. The layout inline shows one price, and no offer that the options allow is in stock with a current price.',
+      'variant shown: shown, because it is the first with an offer to show: 1 offer',
+    ])
+  })
+
+  test('shop of the shop file - the options mean all its names, and are named as in the address', () => {
+    const shop = { name: 'Kestrel Row', logoPath: null, terms: null }
+    const shops = createShopBook([{ merchant: 'Shop 0', aliases: ['shop 1'], shop }])
+    const explain = (query: string): ExplanationView =>
+      explainBoxProducts({ variants: [SOLD(1)], standIns: [] }, { ...parseBox(query), shops })
+    expect(explain('merchant=Kestrel+Row').summary).toBe('A box is shown: 1 offer.')
+    const { summary, facts, offers } = explain('exclude=Kestrel+Row')
+    expect(summary).toBe(
+      'Nothing is shown. The option exclude=kestrel row hides all 2 offers of this product. Its shops: Kestrel Row.',
+    )
+    expect(facts.find(({ label }) => label === 'Filters')?.value).toBe('exclude=kestrel row')
+    expect(offers.map(({ outcome }) => outcome)).toEqual(
+      Array.from({ length: 2 }, () => 'left out by exclude=kestrel row'),
+    )
   })
 
   test('no shop sells the product - the first stand-in with offers is shown, and named as such', () => {

@@ -23,6 +23,37 @@ function explain(
   return explainHiddenBox(gtin, product === null ? null : makeProduct(product), { options, defaults, shops })
 }
 
+describe('reason of a hidden sentence', () => {
+  const A = makeParsedOffer({ merchant: 'A' })
+  const B = makeParsedOffer({ merchant: 'B', currency: 'GBP' })
+  const NOT_INLINE =
+    'The layout inline shows one price, and no offer that the options allow is in stock with a current price.'
+
+  test.each([
+    [
+      'merchant=A&currency=GBP',
+      [A, B],
+      /^The option merchant=a and the option currency=GBP together hide all 2/,
+    ],
+    ['merchant=C', [A, B], /^The option merchant=c hides all 2 offers/],
+    ['merchant=A', [soldOut('A'), B], NOT_INLINE],
+    ['', [soldOut('A'), soldOut('B')], NOT_INLINE],
+    ['stock=in', [soldOut('A'), soldOut('B')], /^The option stock=in hides all 2 offers/],
+    // In stock, but its price is too old.
+    ['merchant=A', [A, soldOut('B')], NOT_INLINE],
+  ])('"%s" - names the options only if they hide all offers', (query, offers, reason) => {
+    expect(explain({ offers }, `layout=inline&${query}`)).toMatch(reason)
+  })
+})
+
+test.each([
+  ['merchant=Zeta+%26+Co', 'The option merchant=zeta & co and the option currency=SEK each hide'],
+  ['exclude=zeta', 'The option exclude=zeta and the option currency=SEK each hide'],
+])('%s of the shop file - means all names of the shop, and is named as in the address', (query, reason) => {
+  const offers = query.startsWith('merchant') ? [soldOut('Kopje')] : [soldOut('ZETA'), soldOut('Zeta DE')]
+  expect(explain({ offers }, `${query}&currency=SEK`)).toContain(reason)
+})
+
 test('shops of the shop file - have their shown name, once', () => {
   expect(explain({ offers: [soldOut('ZETA'), soldOut('Zeta DE'), soldOut('Kopje')] }, 'merchant=x')).toBe(
     'The option merchant=x hides all 3 offers of this product. Its shops: Kopje, Zeta & Co.',

@@ -8,7 +8,7 @@ import type { BoxView } from '../../src/widgets/box.ts'
 import type { GridView } from '../../src/widgets/grid.ts'
 import type { Widget } from '../../src/widgets/widget.ts'
 import { GTIN, makeProductOnSale, startHarness, startStockedHarness } from '../app/app-client.ts'
-import type { WireOffer } from '../../src/catalog/contract.ts'
+import type { WireOffer, WireProduct } from '../../src/catalog/contract.ts'
 import { CHANNEL_ID, makeWireOffer, makeWireProduct, sendJson } from '../helpers/fake-catalog.ts'
 import { type Harness, NOON_MS } from '../helpers/harness.ts'
 
@@ -278,6 +278,48 @@ describe('reason of a hidden widget', () => {
 
   test('product that no shop sells - has no oldest price', async () => {
     expect((await getBox(await startStockedHarness(), { gtin: NOT_SOLD })).oldestPriceMs).toBeNull()
+  })
+})
+
+describe('sentence about a product with variants', () => {
+  const SETTINGS = { VITRINE_MAIL_NETWORKS: 'brightlink' }
+  const SOLD_OUT = makeWireOffer({ availability: 'sold_out' })
+  const toBoth = (first: WireOffer, second: WireOffer): WireProduct[] => [
+    makeWireProduct({ gtin: GTIN, offers: [first] }),
+    makeWireProduct({ gtin: OTHER_GTIN, offers: [second] }),
+  ]
+  const REQUEST = { gtin: `${GTIN}~${OTHER_GTIN}`, query: 'layout=inline' }
+
+  test.each(['fragment', 'embed', 'data', 'mail'] as const)(
+    '%s - a variant after the shown one is not missing, one before it is',
+    async (surface) => {
+      const both = await startStockedHarness(toBoth(makeWireOffer(), makeWireOffer()), { settings: SETTINGS })
+      const shown = await getBox(both, { ...REQUEST, surface })
+      expect([shown.getView()?.gtin, shown.explainMissing(), shown.gtins]).toEqual([GTIN, null, [GTIN]])
+      const second = await startStockedHarness(toBoth(SOLD_OUT, makeWireOffer()), { settings: SETTINGS })
+      const box = await getBox(second, { ...REQUEST, surface })
+      expect([box.getView()?.gtin, box.explainMissing()]).toEqual([
+        OTHER_GTIN,
+        `1 of 2 products is not shown. ${GTIN}: The layout inline shows one price, and no offer that the options allow is in stock with a current price.`,
+      ])
+    },
+  )
+
+  test.each([
+    ['after', OTHER_GTIN, GTIN, false],
+    ['before', GTIN, OTHER_GTIN, true],
+  ])('variant %s the shown one unavailable - partial: only if it could be shown', async (...row) => {
+    const [, unavailable, gtin, isPartial] = row
+    const harness = await startHarness()
+    harness.catalog.products.set(CHANNEL_ID, toBoth(makeWireOffer(), makeWireOffer()))
+    harness.catalog.fault = {
+      pathPattern: new RegExp(`products/${unavailable}`),
+      respond: (_request, response) => sendJson(response, 500, {}),
+    }
+    const box = await getBox(harness, REQUEST)
+    expect([box.getView()?.gtin, box.isPartial]).toEqual([gtin, isPartial])
+    expect(box.validUntilMs - harness.clock.nowMs() <= 5 * SECOND_MS).toBe(isPartial)
+    expect((await getBox(harness, { ...REQUEST, query: '' })).isPartial).toBe(true)
   })
 })
 
