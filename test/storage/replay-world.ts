@@ -4,7 +4,7 @@ import { DAY_MS, HOUR_MS } from '../../src/clock.ts'
 import { makeParsedOffer, makeProduct, toGtin } from '../helpers/products.ts'
 
 export const DAYS = 120
-export const PRODUCTS: number = IS_FULL ? 2_000 : 150
+export const PRODUCTS: number = IS_FULL ? 2_000 : 400
 export const DAY_0: number = Date.UTC(2020, 0, 1) / DAY_MS
 
 /** Products whose prices follow a script. */
