@@ -74,6 +74,20 @@ describe('explain, reasons of empty boxes', () => {
     expect((await explain()).code).toBe(0)
   })
 
+  it('list of channels that comes at the second call - says to run the command again', async () => {
+    const { catalog, explain } = await createExplainFixture()
+    catalog.fault = {
+      pathPattern: /channels$/,
+      respond: (_request, response) => {
+        catalog.fault = null
+        sendJson(response, 503, { error: 'busy' })
+      },
+    }
+    const { view } = await explain()
+    expect(JSON.stringify(view)).toContain('the list of channels was fetched only now; run the command again')
+    expect(catalog.countCalls(/products\//)).toBe(0)
+  })
+
   it('malformed prices - reports the number of offers and their error', async () => {
     const { sync, explain } = await createExplainFixture([
       makeSoldOutOffer('A', { price: '12,50' }),

@@ -55,6 +55,17 @@ describe('originals', () => {
     decode.mockRestore()
   })
 
+  test('width that was converted before - is read from the disk', async () => {
+    const app = await startPictureApp()
+    const decode = vi.spyOn(sharp.prototype, 'toBuffer')
+    const address = app.host.serve('/lamp.jpg', sendBody(jpeg))
+    const kinds: string[] = []
+    for (const width of [96, 480, 480, 96]) kinds.push(describeResponse(await app.request(address, width)))
+    expect(new Set(kinds)).toEqual(new Set([SHOWN_WEBP]))
+    expect(decode).toHaveBeenCalledTimes(2)
+    decode.mockRestore()
+  })
+
   test('burst of 300 visitors for one picture - it is fetched and converted once, and all see it', async () => {
     const app = await startPictureApp({ settings: { VITRINE_TRUST_PROXY: 'true' } })
     const decode = vi.spyOn(sharp.prototype, 'toBuffer')

@@ -2,6 +2,8 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { ParsedRow, NameOverrides } from '../../../src/catalog-service/import/feed-row.ts'
 import { parseRow } from '../../../src/catalog-service/import/json-rows.ts'
+import { MAX_NAME_CHARACTERS } from '../../../src/catalog/contract.ts'
+import { MAX_TEXT_CHARACTERS } from '../../../src/offers/text.ts'
 import { createOffer, createProduct } from '../harness.ts'
 import { IS_FULL } from '../../helpers/property-runs.ts'
 
@@ -45,6 +47,18 @@ describe('valid row', () => {
       },
       rejects: [],
     })
+  })
+
+  test('title or brand that is too long - is cut or left out, and reported', () => {
+    const [title, brand] = ['t'.repeat(MAX_TEXT_CHARACTERS + 1), 'b'.repeat(MAX_NAME_CHARACTERS + 1)]
+    const { product, rejects } = readChanged({ title, brand })
+    expect(product).toMatchObject({ title: `${'t'.repeat(MAX_TEXT_CHARACTERS - 1)}…`, brand: null })
+    expect(rejects.map(({ field, reason }) => [field, reason])).toEqual([
+      ['title', `longer than ${MAX_TEXT_CHARACTERS} characters; the title is cut`],
+      ['brand', `longer than ${MAX_NAME_CHARACTERS} characters; the brand is left out`],
+    ])
+    const longest = { title: title.slice(1), brand: brand.slice(1) }
+    expect(readChanged(longest)).toMatchObject({ product: longest, rejects: [] })
   })
 
   test('link and picture with spaces - are encoded as a browser does', () => {
