@@ -1,19 +1,11 @@
 import type { Router } from 'express'
 import type { Context } from '../context.ts'
 import { dataHeaders } from '../http/security-headers.ts'
-import type {
-  DealsData,
-  DealsJson,
-  NotShownJson,
-  PicksData,
-  PicksJson,
-  WhereToBuyData,
-  WhereToBuyJson,
-} from '../widgets/json-types.ts'
+import type { DealsData, NotShownJson, PicksData, WhereToBuyData } from '../widgets/json-types.ts'
 import type { AnyView } from '../widgets/view-models.ts'
-import { toBoxJson, toDealsJson, toPicksJson } from '../widgets/json.ts'
+import { toWidgetJson } from '../widgets/json.ts'
+import type { AnyWidget } from '../widgets/widgets.ts'
 import {
-  type AnyWidget,
   type SurfaceOptions,
   WIDGET_PATHS,
   createClosedRouter,
@@ -57,11 +49,6 @@ function toJsonText(view: AnyView | undefined, widget: AnyWidget): string {
   const json: WhereToBuyData | PicksData | DealsData =
     view === undefined
       ? { state: 'hidden', isTemporary: false, reason: widget.explainHidden() }
-      : toViewJson(view, widget.explainMissing())
+      : toWidgetJson(view, widget.explainMissing())
   return JSON.stringify(json)
-}
-
-function toViewJson(view: AnyView, reason: string | null): WhereToBuyJson | PicksJson | DealsJson {
-  if ('deals' in view) return toDealsJson(view, reason)
-  return 'products' in view ? toPicksJson(view, reason) : toBoxJson(view, reason)
 }

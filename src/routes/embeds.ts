@@ -12,15 +12,9 @@ import { getLocalization } from '../widgets/locales/index.ts'
 import type { CommonOptions } from '../widgets/options.ts'
 import { getDefaultHeading, listStyles } from '../widgets/view-parts.ts'
 import type { AnyView, EmbedView } from '../widgets/view-models.ts'
+import type { AnyWidget } from '../widgets/widgets.ts'
 import { createSubSlot } from '../lib/sub-template.ts'
-import {
-  type AnyWidget,
-  HTML_TYPE,
-  WIDGET_PATHS,
-  createWidgetRouter,
-  renderView,
-  toWeakEtag,
-} from './widget-routes.ts'
+import { HTML_TYPE, WIDGET_PATHS, createWidgetRouter, renderView, toWeakEtag } from './widget-routes.ts'
 
 /** Create the routes `/embeds/…`: documents for iframes. A hidden box is 200, too; the document reports its state. */
 export function createEmbedsRouter(context: Context): Router {

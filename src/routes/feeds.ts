@@ -20,7 +20,7 @@ export function createFeedsRouter(context: Context): Router {
     toEtag: toWeakEtag,
     isCompressed: true,
     render(view, { address, channel, asOfMs }) {
-      const grid = view !== undefined && 'deals' in view ? view : undefined
+      const grid = view?.kind === 'deals' ? view : undefined
       return renderer.renderDealsFeed(toDealsFeedView(grid, { address, channel, asOfMs, publicUrl }))
     },
     // Without data, an empty feed: readers keep the entries that they have. A CMS would print an error into the article.

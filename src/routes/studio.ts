@@ -7,7 +7,7 @@ import { HTML_TYPE, chooseEncoding, compress, sendResponse, toUtf8ByteString } f
 import { createOwnPageHeaders } from '../http/security-headers.ts'
 import { parseGallerySelection, toGalleryView } from '../studio/gallery/gallery.ts'
 import { findGalleryPicture, getGalleryShops } from '../studio/gallery/cases.ts'
-import { type GalleryExample, renderExample } from '../studio/gallery/examples.ts'
+import { renderExample } from '../studio/gallery/examples.ts'
 import { applyChange } from '../studio/changes.ts'
 import { readStudioData } from '../studio/data.ts'
 import { readSentence } from '../studio/sentence.ts'
@@ -16,6 +16,7 @@ import { withQuery } from '../widgets/options.ts'
 import type { AdminAuth } from '../http/admin-auth.ts'
 import { createFairQueue } from '../lib/fair-queue.ts'
 import { getParameter, parseQuery } from './requests.ts'
+import type { AnyView } from '../widgets/view-models.ts'
 
 /** Pages are not cached, and a page of the gallery holds the thread for a tenth of a second. */
 const PAGE_LIMITS = { parallelTasks: 2, maxWaiting: 128, maxWaitingPerVisitor: 96 }
@@ -68,7 +69,7 @@ function addGallery(
   { adminAuth, sendPage }: Readonly<{ adminAuth: AdminAuth; sendPage: SendPage }>,
 ): void {
   const { assets, publicUrl, renderer } = context
-  const render = (example: GalleryExample): string => renderExample(renderer, example)
+  const render = (example: AnyView): string => renderExample(renderer, example)
 
   router.get(
     '/studio/gallery',

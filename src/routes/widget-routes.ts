@@ -25,7 +25,7 @@ import type { WidgetKind } from '../widgets/option-list.ts'
 import type { Surface } from '../widgets/options.ts'
 import { getQueryString } from '../widgets/parameters.ts'
 import type { AnyView } from '../widgets/view-models.ts'
-import type { Widget } from '../widgets/widget.ts'
+import type { AnyWidget, OpenedWidget } from '../widgets/widgets.ts'
 import {
   normalizeError,
   toFailureResponse,
@@ -34,8 +34,6 @@ import {
 } from './failures.ts'
 import { logResponse } from './request-log.ts'
 import { getParameter } from './requests.ts'
-
-export type AnyWidget = Widget<AnyView>
 
 /** The differences between surfaces. */
 export type SurfaceOptions = FailureOptions &
@@ -74,10 +72,15 @@ export function createWidgetRouter(context: Context, options: SurfaceOptions): R
   const { surface, prefix, paths } = options
   const send = createSender(context, options)
   const router = Router()
-  const toWidgetRequest = createWidgetRequests(context, surface)
   for (const [kind, path] of Object.entries(paths))
     router.get(path, async (request, response) => {
-      await send(request, response, toWidgetRequest[kind as WidgetKind](request))
+      const address = {
+        surface,
+        channelId: getParameter(request.params, 'channel'),
+        gtin: getParameter(request.params, 'gtin'),
+        query: getQueryString(request.originalUrl),
+      }
+      await send(request, response, context.widgets.open(kind as WidgetKind, address))
     })
   router.use(() => {
     throw new UnknownAddressError(`no such address below ${prefix}`)
@@ -100,45 +103,10 @@ function createSurfaceRouter(context: Context, options: SurfaceOptions, routes: 
   return router
 }
 
-/** Parse requests, by kind of the widget. Each function throws `BadOptionError`, `InvalidGtinError` or `GtinCountError`. */
-function createWidgetRequests(
-  { widgets }: Context,
-  surface: Surface,
-): Readonly<Record<WidgetKind, (request: Request) => WidgetRequest>> {
-  return {
-    'where-to-buy'(request) {
-      const gtin = getParameter(request.params, 'gtin')
-      const address = widgets.parseBoxAddress({ ...toAddressParts(request, surface), gtin })
-      return { address, getWidget: () => widgets.getBox(address) }
-    },
-    picks(request) {
-      const gtin = getParameter(request.params, 'gtin')
-      const address = widgets.parsePicksAddress({ ...toAddressParts(request, surface), gtin })
-      return { address, getWidget: () => widgets.getPicks(address) }
-    },
-    deals(request) {
-      const address = widgets.parseGridAddress(toAddressParts(request, surface))
-      return { address, getWidget: (visitor) => widgets.getGrid(address, visitor) }
-    },
-  }
-}
-
 /** Render a view as a fragment with slots for the id of the placement; empty for a hidden widget. */
 export function renderView({ renderer }: Context, view: AnyView | undefined): string {
-  if (view === undefined) return ''
-  if ('deals' in view) return renderer.renderGrid(view)
-  return 'products' in view ? renderer.renderPicks(view) : renderer.renderBox(view)
+  return view === undefined ? '' : renderer.renderWidget(view)
 }
-
-function toAddressParts(
-  request: Request,
-  surface: Surface,
-): Readonly<{ surface: Surface; channelId: string; query: string }> {
-  const channelId = getParameter(request.params, 'channel')
-  return { surface, channelId, query: getQueryString(request.originalUrl) }
-}
-
-type WidgetRequest = Readonly<{ address: WidgetAddress; getWidget(visitor: Visitor): Promise<AnyWidget> }>
 
 /** A response without its bodies, which concurrent requests share. */
 type Prepared = BodySource &
@@ -148,7 +116,7 @@ type Prepared = BodySource &
 type PreparationStart = Readonly<{ key: string; sequence: number }>
 
 /** A request for a widget. `key`: the address without the id of the placement. `target`: as received; `null`: not to be cached. */
-type WidgetExchange = WidgetRequest &
+type WidgetExchange = OpenedWidget &
   Readonly<{
     key: string
     target: string | null
@@ -160,11 +128,11 @@ type WidgetExchange = WidgetRequest &
 function createSender(
   context: Context,
   options: SurfaceOptions,
-): (request: Request, response: Response, widgetRequest: WidgetRequest) => Promise<void> {
+): (request: Request, response: Response, opened: OpenedWidget) => Promise<void> {
   const sendUncached = createUncachedSender(context, options)
   const { responses } = context.caches
-  return async (request, response, widgetRequest) => {
-    const { address } = widgetRequest
+  return async (request, response, opened) => {
+    const { address } = opened
     const { sub } = address
     const key = `${options.prefix}/${address.path}`
     // The key may be cached even if this spelling of the target is not.
@@ -173,7 +141,7 @@ function createSender(
       return responses.addTarget({ key, sub }, target)
     const visitor = toVisitor(request, context.config.trustProxy)
     try {
-      await sendUncached({ ...widgetRequest, key, target, request, response, visitor })
+      await sendUncached({ ...opened, key, target, request, response, visitor })
     } catch (error) {
       // Nobody reads the response, so it says nothing about the data.
       if (visitor.isGone() && error instanceof UnavailableError) return

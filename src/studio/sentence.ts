@@ -36,5 +36,5 @@ async function readBody({ renderer, widgets }: Context, query: URLSearchParams):
   })
   const widget = await widgets.getBox(address)
   const view = widget.getView()
-  return view === undefined ? '' : removeSubSlots(renderer.renderBox(view))
+  return view === undefined ? '' : removeSubSlots(renderer.renderWidget(view))
 }

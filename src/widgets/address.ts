@@ -35,11 +35,12 @@ export type WidgetAddress<Kind extends WidgetKind = WidgetKind, Options = AnyOpt
 export type BoxAddress = WidgetAddress<'where-to-buy', BoxOptions>
 export type PicksAddress = WidgetAddress<'picks', PicksOptions>
 export type GridAddress = WidgetAddress<'deals', GridOptions>
+export type AnyAddress = BoxAddress | PicksAddress | GridAddress
 
 /** The parts of a request's address; `query` without "?". */
 type AddressParts = Readonly<{ surface: Surface; channelId: string; query: string }>
-/** `gtin`: GTINs separated by "~" in a box, and by "," in a round-up. */
-type ProductAddressParts = AddressParts & Readonly<{ gtin: string }>
+/** `gtin`: GTINs separated by "~" in a box, and by "," in a round-up; none of deals. */
+export type ProductAddressParts = AddressParts & Readonly<{ gtin: string }>
 
 /** Maximum number of variants of a product in a box. */
 export const MAX_VARIANTS = 8

@@ -197,6 +197,7 @@ export function toBoxView(boxData: BoxData, options: BoxOptions, viewContext: Vi
   const { visible, more, omittedCount } = splitRows(rows, boxData.offerCount, options)
   const header = toHeaderView(options, texts.boxHeading, viewContext)
   return {
+    kind: 'where-to-buy' as const,
     wrapper: toWrapperView(options, localization, viewContext),
     header,
     notices: toNoticesView(

@@ -147,6 +147,7 @@ export function toGridView(
   const header = toHeaderView(options, texts.gridHeading, viewContext)
   const deals = data.deals.map((entry) => toDealView(entry, options, { localization, viewContext }))
   return {
+    kind: 'deals' as const,
     wrapper: toWrapperView(options, localization, viewContext),
     layout: options.layout,
     label: header.heading,

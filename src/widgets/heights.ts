@@ -1,8 +1,7 @@
 import type { BoxLayout, GridLayout, PicksLayout } from './option-list.ts'
 import type { AnyOptions, BoxOptions } from './options.ts'
-import type { BoxView } from './box.ts'
-import type { GridView } from './grid.ts'
 import type { PicksView } from './picks.ts'
+import type { AnyView } from './view-models.ts'
 
 /** The properties of a box that determine its height. */
 type BoxSize = Readonly<{
@@ -44,9 +43,9 @@ type PicksSize = Readonly<{
 export type WidgetSize = BoxSize | PicksSize | GridSize
 
 /** Get the size of a view. */
-export function toWidgetSize(view: BoxView | PicksView | GridView): WidgetSize {
-  if ('products' in view) return toPicksSize(view)
-  if ('deals' in view) return { layout: view.layout, cardCount: view.deals.length }
+export function toWidgetSize(view: AnyView): WidgetSize {
+  if (view.kind === 'picks') return toPicksSize(view)
+  if (view.kind === 'deals') return { layout: view.layout, cardCount: view.deals.length }
   const { layout, offers, more, header, history } = view
   const saleCount = offers.filter(({ price }) => price !== null && price.oldPrice !== null).length
   return {

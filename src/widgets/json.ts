@@ -15,13 +15,18 @@ import { listNotices } from './view-parts.ts'
 import type { BoxView, OfferView } from './box.ts'
 import type { DealView, GridView } from './grid.ts'
 import type { PicksView } from './picks.ts'
+import type { AnyView } from './view-models.ts'
 
 /**
- * JSON of the views that the HTML is rendered from. Links contain slots for the id of a placement (`lib/sub-template.ts`).
+ * Convert the view that the HTML is rendered from. Links contain slots for the id of a placement (`lib/sub-template.ts`).
  * `reason`: which products are missing; `null`: none.
  */
+export function toWidgetJson(view: AnyView, reason: string | null): WhereToBuyJson | PicksJson | DealsJson {
+  if (view.kind === 'deals') return toDealsJson(view, reason)
+  return view.kind === 'picks' ? toPicksJson(view, reason) : toBoxJson(view, reason)
+}
 
-export function toBoxJson(view: BoxView, reason: string | null): WhereToBuyJson {
+function toBoxJson(view: BoxView, reason: string | null): WhereToBuyJson {
   const { lowestLabel, more, history } = view
   return {
     kind: 'where-to-buy',
@@ -45,7 +50,7 @@ export function toBoxJson(view: BoxView, reason: string | null): WhereToBuyJson 
   }
 }
 
-export function toPicksJson(view: PicksView, reason: string | null): PicksJson {
+function toPicksJson(view: PicksView, reason: string | null): PicksJson {
   return {
     kind: 'picks',
     ...toShownJson(view, reason),
@@ -56,7 +61,7 @@ export function toPicksJson(view: PicksView, reason: string | null): PicksJson {
   }
 }
 
-export function toDealsJson(view: GridView, reason: string | null): DealsJson {
+function toDealsJson(view: GridView, reason: string | null): DealsJson {
   return {
     kind: 'deals',
     ...toShownJson(view, reason),
@@ -65,10 +70,7 @@ export function toDealsJson(view: GridView, reason: string | null): DealsJson {
   }
 }
 
-function toShownJson(
-  { wrapper, label, header, notices }: BoxView | PicksView | GridView,
-  reason: string | null,
-): ShownJson {
+function toShownJson({ wrapper, label, header, notices }: AnyView, reason: string | null): ShownJson {
   return {
     state: 'shown',
     reason,

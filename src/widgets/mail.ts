@@ -53,7 +53,7 @@ type MailProduct = MailTitle &
 export function toMailView(view: AnyView) {
   const { wrapper, header, notices } = view
   const { texts, messages } = getLocalization(wrapper.lang)
-  const isBox = 'offers' in view
+  const isBox = view.kind === 'where-to-buy'
   const offers = isBox ? view.offers : []
   const products = listProducts(view, messages)
   return {
@@ -106,9 +106,9 @@ function listProducts(view: AnyView, messages: Localization['messages']): readon
     offer,
     merchantParts: messages.splitAtMerchant({ merchant: offer.merchant }),
   })
-  if ('deals' in view)
+  if (view.kind === 'deals')
     return view.deals.map((deal) => toProduct(deal, { ...deal, isBest: false, linkText: view.linkText }))
-  if ('offers' in view) return (view.variants?.rows ?? []).map((row) => toProduct(row, row.offer))
+  if (view.kind === 'where-to-buy') return (view.variants?.rows ?? []).map((row) => toProduct(row, row.offer))
   const isRanked = view.layout === 'rank'
   return view.products.map((product) =>
     toProduct(product, product.offer, {

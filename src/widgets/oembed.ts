@@ -6,12 +6,9 @@ import { estimateHeightPx, toExpectedSize, toWidgetSize } from './heights.ts'
 import { getLocalization } from './locales/index.ts'
 import { type ParameterReader, createParameterReader, getQueryString } from './parameters.ts'
 import { withSub } from './address.ts'
-import type { BoxView } from './box.ts'
-import type { GridView } from './grid.ts'
-import type { PicksView } from './picks.ts'
+import type { WidgetKind } from './option-list.ts'
 import { getDefaultHeading } from './view-parts.ts'
-import type { Widget } from './widget.ts'
-import type { Widgets } from './widgets.ts'
+import type { AnyWidget, Widgets } from './widgets.ts'
 
 /** Width of a frame if the consumer gives none, and the largest useful width. */
 const DEFAULT_WIDTH_PX = 600
@@ -122,10 +119,12 @@ function parseEmbedPath(path: string, query: string) {
   if (match === null) return undefined
   const [, channelId = '', kind = 'deals', gtin = ''] = match
   return {
-    kind: kind.toLowerCase(),
+    kind: kind.toLowerCase() as WidgetKind,
+    surface: 'embed',
+    channelId,
     gtin: decodePath(gtin),
-    parts: { surface: 'embed', channelId, query } as const,
-  }
+    query,
+  } as const
 }
 
 /** An invalid encoding is not a GTIN. */
@@ -144,8 +143,8 @@ async function readFrame(
   embedAddress: EmbedAddress,
   { visitor, runInTurn }: OembedOptions,
 ) {
-  const { address, widget } = openWidget(widgets, embedAddress, visitor)
-  const { frame, isCacheable } = await readShownFrame(widget, runInTurn)
+  const { address, getWidget } = widgets.open(embedAddress.kind, embedAddress)
+  const { frame, isCacheable } = await readShownFrame(getWidget(visitor), runInTurn)
   const shown = frame ?? {
     title: getDefaultHeading(address.kind, getLocalization(address.options.locale)),
     size: toExpectedSize(address),
@@ -153,24 +152,8 @@ async function readFrame(
   return { ...shown, path: withSub(address.path, address.sub), isCacheable }
 }
 
-function openWidget(widgets: Widgets, { kind, gtin, parts }: EmbedAddress, visitor: Visitor) {
-  if (kind === 'deals') {
-    const address = widgets.parseGridAddress(parts)
-    return { address, widget: widgets.getGrid(address, visitor) }
-  }
-  if (kind === 'picks') {
-    const address = widgets.parsePicksAddress({ ...parts, gtin })
-    return { address, widget: widgets.getPicks(address) }
-  }
-  const address = widgets.parseBoxAddress({ ...parts, gtin })
-  return { address, widget: widgets.getBox(address) }
-}
-
 /** On a failure, return no frame: a consumer would cache an error response as long as a frame. */
-async function readShownFrame(
-  pendingWidget: Promise<Widget<BoxView | PicksView | GridView>>,
-  runInTurn: OembedOptions['runInTurn'],
-) {
+async function readShownFrame(pendingWidget: Promise<AnyWidget>, runInTurn: OembedOptions['runInTurn']) {
   try {
     const widget = await pendingWidget
     const frame = await runInTurn(() => {

@@ -95,6 +95,7 @@ export function toPicksView(
   const isAnyInStock = offers.some(({ availability }) => availability.kind === 'in')
   const order = isAnyInStock ? texts.boxOrder : texts.gridOrder.price
   return {
+    kind: 'picks' as const,
     wrapper: toWrapperView(options, localization, viewContext),
     layout: options.layout,
     label: header.heading,

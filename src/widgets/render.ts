@@ -3,11 +3,9 @@ import { join } from 'node:path'
 import { Eta } from 'eta'
 import type { AtomView } from '../events/atom.ts'
 import { VIEWS_FOLDER } from '../lib/files.ts'
-import type { BoxView } from './box.ts'
-import type { DealsFeedView, GridView } from './grid.ts'
+import type { DealsFeedView } from './grid.ts'
 import type { MailView } from './mail.ts'
-import type { PicksView } from './picks.ts'
-import type { DemoShopView, EmbedView, ErrorPageView, SentenceView } from './view-models.ts'
+import type { AnyView, DemoShopView, EmbedView, ErrorPageView, SentenceView } from './view-models.ts'
 
 /** Renders views to strings. All methods are pure and synchronous; the templates are compiled at the start. */
 export type Renderer = ReturnType<typeof createRenderer>
@@ -42,23 +40,17 @@ export function createRenderer(viewsFolder: string = VIEWS_FOLDER) {
   for (const name of PARTIAL_TEMPLATES) eta.load(join(viewsFolder, 'partials'), name)
   return {
     /** A fragment: first byte `<`, no document tags; phrasing content for the layout `inline`. */
-    renderBox(view: BoxView): string {
-      const schema = view.schema === null ? null : toInertJson(view.schema)
-      return eta.render('@fragment', { kind: 'box', view, schema }).trim()
+    renderWidget(view: AnyView): string {
+      const schema = view.kind === 'where-to-buy' && view.schema !== null ? toInertJson(view.schema) : null
+      return eta.render('@fragment', { view, schema }).trim()
     },
-    /** A fragment: first byte `<`, no document tags. */
-    renderPicks: (view: PicksView): string =>
-      eta.render('@fragment', { kind: 'picks', view, schema: null }).trim(),
-    /** A fragment: first byte `<`, no document tags. */
-    renderGrid: (view: GridView): string =>
-      eta.render('@fragment', { kind: 'grid', view, schema: null }).trim(),
-    /** A document. `view.body` is inserted unescaped: it must come from `renderBox` or `renderGrid`, or be empty. */
+    /** A document. `view.body` is inserted unescaped: it must come from `renderWidget`, or be empty. */
     renderEmbed: (view: EmbedView): string => eta.render('@embed', view),
     /** A document. */
     renderErrorPage: (view: ErrorPageView): string => eta.render('@error-page', view),
     /** A document; `view` is a `StudioView`. */
     renderStudio: (view: object): string => eta.render('@studio', view),
-    /** A document. `view.body` is inserted unescaped: it must come from `renderBox`, or be empty. */
+    /** A document. `view.body` is inserted unescaped: it must come from `renderWidget`, or be empty. */
     renderSentence: (view: SentenceView): string => eta.render('@sentence', view),
     /** A table for a newsletter: first bytes `<table`, no document tags. */
     renderMail: (view: MailView): string => eta.render('@mail', view).trim(),
@@ -66,7 +58,7 @@ export function createRenderer(viewsFolder: string = VIEWS_FOLDER) {
     renderDealsFeed: (view: DealsFeedView): string => eta.render('@deals-atom', view),
     /** An Atom feed of events. */
     renderAtom: (view: AtomView): string => eta.render('@events-atom', view),
-    /** A document; `view` is a `GalleryView`. HTML of examples is inserted unescaped: it must come from `renderBox` or `renderGrid`. */
+    /** A document; `view` is a `GalleryView`. HTML of examples is inserted unescaped: it must come from `renderWidget`. */
     renderGallery: (view: object): string => eta.render('@gallery', view),
     /** A document. */
     renderDemoShop: (view: DemoShopView): string => eta.render('@demo-shop', view),

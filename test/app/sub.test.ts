@@ -115,7 +115,7 @@ describe('id of the placement', () => {
   test(`${ID_COUNT} ids of one product - share one cached response, one rendering and one catalog call`, async () => {
     const harness = await startRuledHarness({ VITRINE_SYNC_CRON: 'off' })
     const { context, catalog } = harness
-    const render = vi.spyOn(context.renderer, 'renderBox')
+    const render = vi.spyOn(context.renderer, 'renderWidget')
     catalog.calls.length = 0
     harness.clock.advance(2 * HOUR_MS)
     const fetchText = await listen(harness)

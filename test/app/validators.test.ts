@@ -51,8 +51,8 @@ describe('If-None-Match', () => {
     const tag = await getTag(harness, path)
     const other = await startStockedHarness()
     const spies = [
-      vi.spyOn(other.context.renderer, 'renderBox'),
-      vi.spyOn(other.context.renderer, 'renderGrid'),
+      vi.spyOn(other.context.renderer, 'renderWidget'),
+      vi.spyOn(other.context.renderer, 'renderWidget'),
       vi.spyOn(other.context.renderer, 'renderEmbed'),
     ]
     const countRuns = (): number => spies.reduce((sum, spy) => sum + spy.mock.calls.length, 0)

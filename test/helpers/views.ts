@@ -84,6 +84,7 @@ export const SALE_PRICE: NonNullable<OfferView['price']> = {
 /** Create a box with one offer. */
 export function makeBox(changes: Partial<BoxView> = {}): BoxView {
   return {
+    kind: 'where-to-buy',
     wrapper: makeWrapper(),
     layout: 'list',
     label: 'Where to buy Lumen Arc',
@@ -175,6 +176,7 @@ export function makeDeal(changes: Partial<DealView> = {}): DealView {
 /** Create a grid with one card. */
 export function makeGrid(changes: Partial<GridView> = {}): GridView {
   return {
+    kind: 'deals',
     wrapper: makeWrapper(),
     layout: 'grid',
     label: 'Deals',
@@ -191,6 +193,7 @@ export function makeGrid(changes: Partial<GridView> = {}): GridView {
 /** Create a round-up with one product that several shops sell. */
 export function makePicks(changes: Partial<PicksView> = {}): PicksView {
   return {
+    kind: 'picks',
     wrapper: makeWrapper(),
     layout: 'rank',
     label: 'Our picks',

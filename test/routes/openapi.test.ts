@@ -9,16 +9,11 @@ import { createOpenApiDocument } from '../../src/routes/openapi.ts'
 import { FIRST_SEGMENTS } from '../../src/routes/requests.ts'
 import { WIDGET_PATHS } from '../../src/routes/widget-routes.ts'
 import { GALLERY_CASES } from '../../src/studio/gallery/cases.ts'
-import {
-  type GalleryExample,
-  LAYOUTS,
-  createExample,
-  hasExample,
-  toLayoutId,
-} from '../../src/studio/gallery/examples.ts'
-import { toBoxJson, toDealsJson, toPicksJson } from '../../src/widgets/json.ts'
+import { LAYOUTS, createExample, hasExample, toLayoutId } from '../../src/studio/gallery/examples.ts'
+import { toWidgetJson } from '../../src/widgets/json.ts'
 import { OPTION_LIST } from '../../src/widgets/option-list.ts'
 import { DOCUMENT, findValueProblems } from '../app/public-api.ts'
+import type { AnyView } from '../../src/widgets/view-models.ts'
 
 /** On several lines: the validator treats a single line as a file name. */
 const toText = (document: object): string => JSON.stringify(document, null, 2)
@@ -161,10 +156,10 @@ describe('addresses', () => {
   })
 })
 
-function toJson(example: GalleryExample): Readonly<{ schema: string; json: object }> {
-  if (example.widget === 'deals') return { schema: 'DealsData', json: toDealsJson(example.view, null) }
-  if (example.widget === 'picks') return { schema: 'PicksData', json: toPicksJson(example.view, null) }
-  return { schema: 'WhereToBuyData', json: toBoxJson(example.view, 'a reason') }
+function toJson(example: AnyView): Readonly<{ schema: string; json: object }> {
+  if (example.kind === 'deals') return { schema: 'DealsData', json: toWidgetJson(example, null) }
+  if (example.kind === 'picks') return { schema: 'PicksData', json: toWidgetJson(example, null) }
+  return { schema: 'WhereToBuyData', json: toWidgetJson(example, 'a reason') }
 }
 
 describe('JSON of the gallery', () => {

@@ -76,7 +76,7 @@ describe('headers of a widget', () => {
 describe('concurrent requests of one widget', () => {
   test.each([BOX, BOX_EMBED])('%s is rendered once, and each response is counted', async (path) => {
     const harness = await startStockedHarness()
-    const render = vi.spyOn(harness.context.renderer, 'renderBox')
+    const render = vi.spyOn(harness.context.renderer, 'renderWidget')
     const seen = await Promise.all([1, 2, 3].map(() => fetchPath(harness, path)))
     expect(new Set(seen.map(({ text }) => text)).size).toBe(1)
     expect(render).toHaveBeenCalledTimes(1)
@@ -104,7 +104,7 @@ describe('concurrent requests of one widget', () => {
 
 test('a box with unchanged data keeps its body when it is no longer fresh', async () => {
   const harness = await startStockedHarness()
-  const render = vi.spyOn(harness.context.renderer, 'renderBox')
+  const render = vi.spyOn(harness.context.renderer, 'renderWidget')
   const first = await fetchPath(harness, BOX)
   harness.catalog.fault = { pathPattern: /./, respond: (_call, response) => sendJson(response, 500, {}) }
   harness.clock.advance(400_000)

@@ -108,7 +108,7 @@ describe('observed prices of a box', () => {
   })
 
   test('layout=inline - the sentence stands in parentheses after the link, and the chart in a line', () => {
-    const html = renderer.renderBox(view(offers, 'layout=inline&history=chart', [makeSeries('kopje', 15)]))
+    const html = renderer.renderWidget(view(offers, 'layout=inline&history=chart', [makeSeries('kopje', 15)]))
     expect(html).toMatch(
       /<\/a> <small>\(Lowest price in <bdi>31<\/bdi> observed days: <bdi translate="no">€15.00<\/bdi> on <bdi>November\u00A020<\/bdi>\)<\/small> <span class="vitrine-spark" role="img" aria-label="[^"]+"><svg [^>]+>.*<\/svg><\/span><\/span>$/,
     )

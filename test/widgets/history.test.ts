@@ -136,7 +136,7 @@ describe('markup', () => {
   const render = (locale: string, layout: 'list' | 'inline'): string => {
     const { lang, dir } = getLocalization(locale)
     const box = makeBox({ layout, history: toView([makeFallen(129_900, 40)], { history: 'chart', locale }) })
-    return renderer.renderBox({ ...box, wrapper: { ...box.wrapper, lang, dir } })
+    return renderer.renderWidget({ ...box, wrapper: { ...box.wrapper, lang, dir } })
   }
 
   test.each(['en', 'de', 'ar', 'ja'])('%s - is valid, without inline style and script', async (locale) => {

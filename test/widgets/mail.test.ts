@@ -69,7 +69,7 @@ const VARIANTS: readonly Variant[] = IS_FULL
 
 function renderExample({ layout, entry }: (typeof EXAMPLES)[number], { theme, locale }: Variant) {
   const urls = { publicUrl: 'https://widgets.example', stylePath: '/assets/vitrine.css' }
-  const { view } = createExample(layout, entry, { ...urls, theme, locale })
+  const view = createExample(layout, entry, { ...urls, theme, locale })
   return { html: render(view), disclosure: view.header.disclosure }
 }
 

@@ -50,7 +50,7 @@ function view(...args: Parameters<typeof findView>): PicksView {
 }
 
 const render = (...args: Parameters<typeof findView>): string =>
-  removeSubSlots(renderer.renderPicks(view(...args)))
+  removeSubSlots(renderer.renderWidget(view(...args)))
 
 type Node = DefaultTreeAdapterMap['node']
 type Element = DefaultTreeAdapterMap['element']
@@ -87,13 +87,13 @@ function listLinks(html: string): readonly Readonly<{ name: string; text: string
 }
 
 /** Render a box with two variants, or with a product that stands in. */
-function renderBox(query: string, isStandIn = false): string {
+function renderWidget(query: string, isStandIn = false): string {
   const options = parseBoxOptions(new URLSearchParams(query), DEFAULTS, 'fragment')
   const mug = makeNamed('Mug', [sell('Kopje', '9', { oldPrice: '12' })])
   const variants = (isStandIn ? [] : [CHAIR, mug]).map((product) => ({ product, asOfMs: NOON_MS }))
   const found = toBoxView({ product: LAMP, asOfMs: NOON_MS, isStandIn, variants }, options, VIEW_CONTEXT)
   if (found === undefined) throw new Error('the box is hidden')
-  return removeSubSlots(renderer.renderBox(found))
+  return removeSubSlots(renderer.renderWidget(found))
 }
 
 const listTerms = (products: readonly Product[]): readonly string[] => view(products).notices.terms
@@ -252,7 +252,7 @@ describe('variants and stand-ins of a box', () => {
   test.each(LAYOUTS)(
     '%s - the variants are in a fold; their links name them, and a struck price is explained',
     (layout) => {
-      const html = renderBox(`layout=${layout}`)
+      const html = renderWidget(`layout=${layout}`)
       expect(html).toContain('<summary>2 other versions</summary>')
       const names = listLinks(html).map(({ name }) => name)
       expect(new Set(names).size).toBe(names.length)
@@ -264,13 +264,15 @@ describe('variants and stand-ins of a box', () => {
   test.each(LAYOUTS.flatMap((layout) => ['full', 'compact', 'none'].map((head) => [layout, head] as const)))(
     '%s, head=%s - the stand-in is named as one',
     (layout, head) => {
-      expect(renderBox(`layout=${layout}&head=${head}`, true)).toContain('>Not available. Instead: Lamp</p>')
-      expect(renderBox(`layout=${layout}&head=${head}`)).not.toContain('Not available')
+      expect(renderWidget(`layout=${layout}&head=${head}`, true)).toContain(
+        '>Not available. Instead: Lamp</p>',
+      )
+      expect(renderWidget(`layout=${layout}&head=${head}`)).not.toContain('Not available')
     },
   )
 
   test('inline - the stand-in is named in the sentence', () => {
-    const text = renderBox('layout=inline', true).replaceAll(/<[^>]+>/g, '')
+    const text = renderWidget('layout=inline', true).replaceAll(/<[^>]+>/g, '')
     expect(text).toContain('Not available. Instead: Lamp, from €10.00 at Nordhem')
   })
 })

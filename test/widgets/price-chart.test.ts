@@ -39,7 +39,9 @@ const renderer = createRenderer()
 /** Render the chart and return its SVG. */
 function renderSvg(lines: PriceChart): string {
   const { chart } = makeHistory()
-  const html = renderer.renderBox(makeBox({ history: makeHistory({ chart: chart && { ...chart, lines } }) }))
+  const html = renderer.renderWidget(
+    makeBox({ history: makeHistory({ chart: chart && { ...chart, lines } }) }),
+  )
   return /<svg.*<\/svg>/s.exec(html)?.[0] ?? ''
 }
 

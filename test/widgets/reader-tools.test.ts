@@ -30,7 +30,7 @@ const picks = makePicks({
 })
 
 test('inline - nothing is left of it when a filter hides the link', () => {
-  const html = renderer.renderBox(makeBox({ layout: 'inline' }))
+  const html = renderer.renderWidget(makeBox({ layout: 'inline' }))
   const outside = html.replace(/<a .*<\/a>/s, '').replaceAll(/<[^>]*>/g, '')
   expect(outside.trim()).toBe('')
 })
@@ -41,9 +41,9 @@ describe('page translators', () => {
     const wrapper = makeWrapper({ isolate })
     const history = makeHistory()
     return [
-      ...BOX_LAYOUTS.map((layout) => renderer.renderBox({ ...box, wrapper, layout, history })),
-      ...PICKS_LAYOUTS.map((layout) => renderer.renderPicks({ ...picks, wrapper, layout })),
-      ...GRID_LAYOUTS.map((layout) => renderer.renderGrid({ ...grid, wrapper, layout })),
+      ...BOX_LAYOUTS.map((layout) => renderer.renderWidget({ ...box, wrapper, layout, history })),
+      ...PICKS_LAYOUTS.map((layout) => renderer.renderWidget({ ...picks, wrapper, layout })),
+      ...GRID_LAYOUTS.map((layout) => renderer.renderWidget({ ...grid, wrapper, layout })),
     ]
   })
   const mails = [box, picks, grid].map((view) => renderer.renderMail(toMailView(view)))
@@ -64,9 +64,9 @@ describe('page translators', () => {
   })
 
   test('words around a name or a price - are translated', () => {
-    const sentence = renderer.renderBox(makeBox({ layout: 'inline' }))
+    const sentence = renderer.renderWidget(makeBox({ layout: 'inline' }))
     expect(sentence).toContain('</bdi> at <bdi translate="no">Kopje</bdi>')
-    expect(renderer.renderGrid(makeGrid())).toContain(
+    expect(renderer.renderWidget(makeGrid())).toContain(
       '<bdi><span class="vitrine-sr-only">at\u00A0</span><span translate="no">Kopje</span></bdi>',
     )
   })

@@ -112,15 +112,15 @@ describe('hostile texts', () => {
       for (const render of [
         (hostile: string | null) => {
           const view = { ...box, wrapper, layout: layouts.box }
-          return renderer.renderBox(hostile === null ? view : poison(view, hostile))
+          return renderer.renderWidget(hostile === null ? view : poison(view, hostile))
         },
         (hostile: string | null) => {
           const view = { ...picks, wrapper, layout: layouts.picks }
-          return renderer.renderPicks(hostile === null ? view : poison(view, hostile))
+          return renderer.renderWidget(hostile === null ? view : poison(view, hostile))
         },
         (hostile: string | null) => {
           const view = { ...grid, wrapper, layout: layouts.grid }
-          return renderer.renderGrid(hostile === null ? view : poison(view, hostile))
+          return renderer.renderWidget(hostile === null ? view : poison(view, hostile))
         },
       ]) {
         const html = render(text)
@@ -163,7 +163,7 @@ describe('hostile texts', () => {
 
   test('JSON-LD that contains </script> - is the same JSON without a raw <', () => {
     const data = { name: '</script><script>alert(1)</script><!--' }
-    const html = renderer.renderBox(makeBox({ schema: data }))
+    const html = renderer.renderWidget(makeBox({ schema: data }))
     const scripts = findAll(html, 'script')
     expect(scripts).toHaveLength(1)
     expect(JSON.parse(getText(scripts[0] as Node))).toEqual(data)
@@ -173,7 +173,7 @@ describe('hostile texts', () => {
 
 describe('box', () => {
   test('links - have unchanged addresses, rel, target, and a name with shop and price', () => {
-    const links = findAll(renderer.renderBox(box), 'a')
+    const links = findAll(renderer.renderWidget(box), 'a')
     expect(links).toHaveLength(3)
     for (const link of links) {
       expect(getAttribute(link, 'href')).toBe('https://shop.example/a?id=1&ref=x')
@@ -184,32 +184,32 @@ describe('box', () => {
   })
 
   test('price on sale - price, former price with its owner, and discount, in this order', () => {
-    const html = renderer.renderBox(makeBox({ offers: [makeOffer({ price: SALE_PRICE })] }))
+    const html = renderer.renderWidget(makeBox({ offers: [makeOffer({ price: SALE_PRICE })] }))
     const [row] = findAll(html, 'li')
     expect(getText(row as Node).replace(/\s+/g, ' ')).toContain('now €12.99 Shop’s former price €15.99 −19%')
     expect(getText(findAll(html, 's')[0] as Node)).toBe('€15.99')
   })
 
   test('price too old - a text replaces it, and the link stays', () => {
-    const html = renderer.renderBox(makeBox({ offers: [makeOffer({ price: null })] }))
+    const html = renderer.renderWidget(makeBox({ offers: [makeOffer({ price: null })] }))
     expect(html).toContain('See price at shop')
     expect(html).not.toContain('vitrine-price')
     expect(findAll(html, 'a')).toHaveLength(1)
   })
 
   test('small print - time, order, shipping, coverage; the disclosure precedes the first link', () => {
-    const html = renderer.renderBox(makeBox())
+    const html = renderer.renderWidget(makeBox())
     for (const text of [...NOTICES.terms, NOTICES.coverage]) expect(html).toContain(text)
     expect(getAttribute(findAll(html, 'time')[0] as Element, 'datetime')).toBe('2026-11-21T05:12:00Z')
     expect(html.indexOf('We may earn')).toBeLessThan(html.indexOf('<a '))
     expect(html.indexOf('We may earn')).toBeGreaterThan(0)
-    const quiet = renderer.renderBox(makeBox({ header: makeHeader({ disclosure: null }) }))
+    const quiet = renderer.renderWidget(makeBox({ header: makeHeader({ disclosure: null }) }))
     expect(quiet).not.toContain('vitrine-note')
   })
 
   test('header and notices without a style sheet - dots separate their parts', () => {
     const notices = { ...NOTICES, formerPrice: { price: 'Price', text: 'Shop’s former price' } }
-    const paragraphs = findAll(renderer.renderBox(makeBox({ notices })), 'p').map(getText)
+    const paragraphs = findAll(renderer.renderWidget(makeBox({ notices })), 'p').map(getText)
     expect(paragraphs[0]).toBe(
       'Where to buy\u00A0· We may earn a commission when you buy through these links.',
     )
@@ -226,12 +226,12 @@ describe('box', () => {
       'We may earn a commission when you buy through these links.',
     ],
   ])('header %s - has no dot', (_case, header, text) => {
-    const [first] = findAll(renderer.renderBox(makeBox({ header })), 'p')
+    const [first] = findAll(renderer.renderWidget(makeBox({ header })), 'p')
     expect(first && getText(first)).toBe(text)
   })
 
   test('picture - sized, lazy, without referrer; without one, a placeholder', () => {
-    const [image] = findAll(renderer.renderBox(makeBox()), 'img')
+    const [image] = findAll(renderer.renderWidget(makeBox()), 'img')
     const names = ['alt', 'width', 'height', 'loading', 'decoding', 'referrerpolicy']
     expect(names.map((name) => image && getAttribute(image, name))).toEqual([
       '',
@@ -241,29 +241,29 @@ describe('box', () => {
       'async',
       'no-referrer',
     ])
-    const bare = renderer.renderBox(makeBox({ picture: null }))
+    const bare = renderer.renderWidget(makeBox({ picture: null }))
     expect(bare).toContain('<div class="vitrine-picture"></div>')
   })
 
   test('styles - linked inside the root, inside the shadow root, or not at all', () => {
-    const plain = renderer.renderBox(makeBox())
+    const plain = renderer.renderWidget(makeBox())
     expect(plain).toMatch(/^<section [^>]*>\s*<link rel="stylesheet" href="https:\/\/widgets\.example/)
-    const shadow = renderer.renderBox(makeBox({ wrapper: makeWrapper({ isolate: 'shadow' }) }))
+    const shadow = renderer.renderWidget(makeBox({ wrapper: makeWrapper({ isolate: 'shadow' }) }))
     expect(shadow).toMatch(
       /^<div class="vitrine-host" lang="en" dir="ltr"><template shadowrootmode="open">\s*<link /,
     )
-    expect(renderer.renderBox(makeBox({ wrapper: makeWrapper({ styles: [] }) }))).not.toContain('<link')
+    expect(renderer.renderWidget(makeBox({ wrapper: makeWrapper({ styles: [] }) }))).not.toContain('<link')
   })
 
   test('accent - an attribute that the rules of /accents/ select; absent without an accent', () => {
-    expect(renderer.renderBox(makeBox({ wrapper: makeWrapper({ accent: 'ff6600' }) }))).toContain(
+    expect(renderer.renderWidget(makeBox({ wrapper: makeWrapper({ accent: 'ff6600' }) }))).toContain(
       'data-accent="ff6600"',
     )
-    expect(renderer.renderBox(makeBox())).not.toContain('data-accent')
+    expect(renderer.renderWidget(makeBox())).not.toContain('data-accent')
   })
 
   test('JSON-LD with shadow DOM - is outside the shadow root', () => {
-    const html = renderer.renderBox(
+    const html = renderer.renderWidget(
       makeBox({ wrapper: makeWrapper({ isolate: 'shadow' }), schema: { a: 1 } }),
     )
     expect(html).toMatch(/<\/template><\/div>\s*<script type="application\/ld\+json">\{"a":1\}<\/script>$/)
@@ -272,20 +272,20 @@ describe('box', () => {
 
 describe('grid', () => {
   test('cards - the title is the link and begins its name; availability only if not in stock', () => {
-    const html = renderer.renderGrid(makeGrid())
+    const html = renderer.renderWidget(makeGrid())
     const [link] = findAll(html, 'a')
     expect(link && getAttribute(link, 'aria-label')).toBe('Lumen Arc: Buy at Kopje for €12.99')
     expect(html).not.toContain('In stock<')
     const out = makeDeal({ availability: { text: 'Out of stock', kind: 'out' } })
-    expect(renderer.renderGrid(makeGrid({ deals: [out] }))).toContain('Out of stock')
+    expect(renderer.renderWidget(makeGrid({ deals: [out] }))).toContain('Out of stock')
   })
 
   test('paging - only links to existing pages; no navigation without links', () => {
     const paging = { label: 'Pages', previous: null, next: { href: '?page=2', text: 'Next page' } }
-    const html = renderer.renderGrid(makeGrid({ paging }))
+    const html = renderer.renderWidget(makeGrid({ paging }))
     expect(findAll(html, 'nav')).toHaveLength(1)
     expect(html).not.toContain('rel="prev"')
-    expect(renderer.renderGrid(makeGrid({ paging: null }))).not.toContain('<nav')
+    expect(renderer.renderWidget(makeGrid({ paging: null }))).not.toContain('<nav')
   })
 })
 
@@ -301,8 +301,8 @@ describe('sizes', () => {
     const deals = varied(12, (i) =>
       makeDeal({ title: `Product ${i * 31} of some length`, href: href(i), price: price(i) }),
     )
-    const fives = BOX_LAYOUTS.map((layout) => renderer.renderBox(makeBox({ layout, offers })))
-    const twelves = GRID_LAYOUTS.map((layout) => renderer.renderGrid(makeGrid({ layout, deals })))
+    const fives = BOX_LAYOUTS.map((layout) => renderer.renderWidget(makeBox({ layout, offers })))
+    const twelves = GRID_LAYOUTS.map((layout) => renderer.renderWidget(makeGrid({ layout, deals })))
     for (const five of fives) expect(gzipSync(five).byteLength).toBeLessThan(4_000)
     for (const twelve of twelves) expect(gzipSync(twelve).byteLength).toBeLessThan(8_000)
     expect([...fives, ...twelves].join('')).not.toMatch(/\n\s*\n/)
@@ -323,7 +323,7 @@ describe('documents', () => {
   } as const
 
   test('embed - state, colour scheme, deferred script, unchanged body', () => {
-    const body = renderer.renderBox(makeBox())
+    const body = renderer.renderWidget(makeBox())
     const html = renderer.renderEmbed({ ...embed, theme: 'auto', state: 'shown', body })
     expect(html).toMatch(/^<!doctype html>\s*<html lang="de" dir="ltr">/)
     expect(html).toContain('data-vitrine-state="shown"')
@@ -336,20 +336,20 @@ describe('documents', () => {
   })
 
   test.each([
-    ['box', () => renderer.renderBox(box)],
-    ['grid', () => renderer.renderGrid(grid)],
-    ['numbered round-up', () => renderer.renderPicks(picks)],
-    ['round-up as a table', () => renderer.renderPicks({ ...picks, layout: 'table' })],
-    ['round-up as rows', () => renderer.renderPicks({ ...picks, layout: 'row' })],
+    ['box', () => renderer.renderWidget(box)],
+    ['grid', () => renderer.renderWidget(grid)],
+    ['numbered round-up', () => renderer.renderWidget(picks)],
+    ['round-up as a table', () => renderer.renderWidget({ ...picks, layout: 'table' })],
+    ['round-up as rows', () => renderer.renderWidget({ ...picks, layout: 'row' })],
     [
       'box with variants',
-      () => renderer.renderBox({ ...box, variants: { label: '1 other version', rows: [makePick()] } }),
+      () => renderer.renderWidget({ ...box, variants: { label: '1 other version', rows: [makePick()] } }),
     ],
-    ['shadow box', () => renderer.renderBox({ ...box, wrapper: makeWrapper({ isolate: 'shadow' }) })],
+    ['shadow box', () => renderer.renderWidget({ ...box, wrapper: makeWrapper({ isolate: 'shadow' }) })],
     [
       'embed',
       () =>
-        renderer.renderEmbed({ ...embed, theme: 'auto', state: 'shown', body: renderer.renderGrid(grid) }),
+        renderer.renderEmbed({ ...embed, theme: 'auto', state: 'shown', body: renderer.renderWidget(grid) }),
     ],
     [
       'error page',

@@ -18,7 +18,7 @@ const renderer = createRenderer()
 
 /** Return the content of the script element. */
 function render(product: Product, offers: readonly Offer[]): string {
-  const html = renderer.renderBox(makeBox({ schema: toSchemaOrgProduct(product, offers) }))
+  const html = renderer.renderWidget(makeBox({ schema: toSchemaOrgProduct(product, offers) }))
   const [, text = ''] = /<script type="application\/ld\+json">([^]*)<\/script>$/.exec(html) ?? []
   return text
 }

@@ -383,7 +383,7 @@ describe('view of a box', () => {
         makePricedOffer('Kopje', '0.5', { availability: 'out_of_stock' }),
         makePricedOffer('Nordhem', '4', { currency: 'GBP' }),
       ]
-      const render = (query: string): string => renderer.renderBox(view(offers, `layout=inline&${query}`))
+      const render = (query: string): string => renderer.renderWidget(view(offers, `layout=inline&${query}`))
       // The style sheet of an accent colour has no rule for the layout.
       const isSame = render(example).replace(/<link [^>]*accents[^>]*>/, '') === render('')
       expect(isSame).toBe(isUnusedInSentence)

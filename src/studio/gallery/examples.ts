@@ -37,6 +37,7 @@ import {
   getGalleryShops,
   toObservedSeries,
 } from './cases.ts'
+import type { AnyView } from '../../widgets/view-models.ts'
 
 export const LAYOUTS = [
   ...BOX_LAYOUTS.map((name) => ({ widget: 'where-to-buy', name }) as const),
@@ -59,16 +60,9 @@ export const GALLERY_THEMES: readonly GalleryTheme[] = [...THEMES, 'magazine']
 /** `locale` applies to cases without a `locale` option. */
 type ExampleOptions = Readonly<{ publicUrl: string; stylePath: string; theme: GalleryTheme; locale: string }>
 
-export type GalleryExample =
-  | Readonly<{ widget: 'where-to-buy'; view: BoxView }>
-  | Readonly<{ widget: 'picks'; view: PicksView }>
-  | Readonly<{ widget: 'deals'; view: GridView }>
-
 /** Render an example, without the id of a placement. */
-export function renderExample(renderer: Renderer, example: GalleryExample): string {
-  if (example.widget === 'deals') return removeSubSlots(renderer.renderGrid(example.view))
-  if (example.widget === 'picks') return removeSubSlots(renderer.renderPicks(example.view))
-  return removeSubSlots(renderer.renderBox(example.view))
+export function renderExample(renderer: Renderer, view: AnyView): string {
+  return removeSubSlots(renderer.renderWidget(view))
 }
 
 /** More than the maximum age of a price in the gallery, one day. */
@@ -85,11 +79,7 @@ export function hasExample({ widget, name }: Layout, entry: GalleryCase): boolea
   return widget === 'deals' || (!entry.isPaged && entry.observed.length === 0)
 }
 
-export function createExample(
-  layout: Layout,
-  entry: GalleryCase,
-  exampleOptions: ExampleOptions,
-): GalleryExample {
+export function createExample(layout: Layout, entry: GalleryCase, exampleOptions: ExampleOptions): AnyView {
   const query = toQuery(layout, entry, exampleOptions)
   const viewContext: ViewContext = {
     publicUrl: exampleOptions.publicUrl,
@@ -107,14 +97,14 @@ export function createExample(
   if (layout.widget === 'deals') {
     const pages = entry.isPaged ? { path: `${exampleOptions.publicUrl}/studio/gallery`, defaults } : null
     const options = parseGridOptions(query, defaults, 'fragment')
-    return { widget: 'deals', view: createGridView(entry, options, { viewContext, pages }) }
+    return createGridView(entry, options, { viewContext, pages })
   }
   if (layout.widget === 'picks') {
     const options = parsePicksOptions(query, defaults, 'fragment')
-    return { widget: 'picks', view: createPicksView(entry, options, viewContext) }
+    return createPicksView(entry, options, viewContext)
   }
   const options = parseBoxOptions(query, defaults, 'fragment')
-  return { widget: 'where-to-buy', view: createBoxView(entry, options, viewContext) }
+  return createBoxView(entry, options, viewContext)
 }
 
 function toQuery(layout: Layout, entry: GalleryCase, { theme }: ExampleOptions): URLSearchParams {

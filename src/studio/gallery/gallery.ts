@@ -6,13 +6,13 @@ import { GALLERY_ACCENT, GALLERY_CASES, type GalleryCase, MAGAZINE_ACCENT } from
 import {
   GALLERY_THEMES,
   LAYOUTS,
-  type GalleryExample,
   type GalleryTheme,
   type Layout,
   createExample,
   hasExample,
   toLayoutId,
 } from './examples.ts'
+import type { AnyView } from '../../widgets/view-models.ts'
 
 const COLUMN_WIDTHS = ['phone', 'article', 'page'] as const
 
@@ -33,7 +33,7 @@ export type GalleryOptions = Readonly<{
   /** Whether the studio has the tab for feeds. */
   hasFeeds: boolean
   selection: GallerySelection
-  render(example: GalleryExample): string
+  render(example: AnyView): string
 }>
 
 type GallerySelection = ReturnType<typeof parseGallerySelection>

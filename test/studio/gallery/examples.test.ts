@@ -3,12 +3,12 @@ import { GALLERY_CASES, type GalleryCase } from '../../../src/studio/gallery/cas
 import {
   LAYOUTS,
   type Layout,
-  type GalleryExample,
   createExample,
   hasExample,
   renderExample,
 } from '../../../src/studio/gallery/examples.ts'
 import { createRenderer } from '../../../src/widgets/render.ts'
+import type { AnyView } from '../../../src/widgets/view-models.ts'
 
 const DETAILS = {
   publicUrl: 'https://widgets.example/sub',
@@ -24,9 +24,8 @@ function findCase(caseId: string): GalleryCase {
   if (entry === undefined) throw new TypeError(`no case ${caseId}`)
   return entry
 }
-const make = (layout: Layout, caseId: string): GalleryExample =>
-  createExample(layout, findCase(caseId), DETAILS)
-const render = (example: GalleryExample): string => renderExample(renderer, example)
+const make = (layout: Layout, caseId: string): AnyView => createExample(layout, findCase(caseId), DETAILS)
+const render = (example: AnyView): string => renderExample(renderer, example)
 
 const listCaseIds = (layout: Layout): readonly string[] =>
   GALLERY_CASES.filter((entry) => hasExample(layout, entry)).map(({ id }) => id)
@@ -46,7 +45,7 @@ describe('examples', () => {
       expect(html).toContain(`data-layout="${layout.name}"`)
       expect(html).toContain('<time datetime="2026-11-21T05:12:00.000Z">')
       expect(html.match(/class="vitrine-note"/g)).toHaveLength(1)
-      const { notices, header } = example.view
+      const { notices, header } = example
       for (const notice of [...notices.terms, notices.coverage, header.disclosure]) {
         expect(notice).toMatch(/\S{2}/)
         expect(html).toContain(notice)
@@ -88,7 +87,7 @@ describe('examples', () => {
 
   test('cases match their titles', () => {
     const long = make(BOX, 'long')
-    expect(long.view).toMatchObject({ title: expect.stringMatching(/^.{200}$/) })
+    expect(long).toMatchObject({ title: expect.stringMatching(/^.{200}$/) })
     expect(render(make(BOX, 'sold-out'))).not.toContain('In stock<')
     expect(render(make(BOX, 'no-picture'))).not.toContain('<img')
     expect(render(make(GRID, 'no-picture'))).not.toContain('<img')

@@ -4,7 +4,6 @@ import { expect, test } from 'vitest'
 import { removeSubSlots } from '../../../src/lib/sub-template.ts'
 import { GALLERY_CASES, PRICES_CHECKED_AT_MS } from '../../../src/studio/gallery/cases.ts'
 import {
-  type GalleryExample,
   LAYOUTS,
   createExample,
   hasExample,
@@ -19,11 +18,12 @@ import type {
   ProductWithOffersJson,
   WhereToBuyJson,
 } from '../../../src/widgets/json-types.ts'
-import { toBoxJson, toDealsJson, toPicksJson } from '../../../src/widgets/json.ts'
+import { toWidgetJson } from '../../../src/widgets/json.ts'
 import { LANGUAGE_TAGS } from '../../../src/widgets/locales/index.ts'
 import { toMailView } from '../../../src/widgets/mail.ts'
 import { createRenderer } from '../../../src/widgets/render.ts'
 import { toRunCount } from '../../helpers/property-runs.ts'
+import type { AnyView } from '../../../src/widgets/view-models.ts'
 
 const renderer = createRenderer()
 
@@ -69,9 +69,9 @@ function withLimit(text: string, limit: number): string {
   return query.toString()
 }
 
-function expectAgreement(example: GalleryExample): void {
+function expectAgreement(example: AnyView): void {
   const json = toJson(example)
-  const isSentence = example.widget === 'where-to-buy' && example.view.layout === 'inline'
+  const isSentence = example.kind === 'where-to-buy' && example.layout === 'inline'
   const pageForm = isSentence ? readSentence(example) : readPage(renderExample(renderer, example))
   expectForm(pageForm, listPageOffers(json), json)
   // The name of a link of a newsletter has the price.
@@ -100,10 +100,7 @@ function toYear(lang: string): string {
   return new Intl.NumberFormat(lang, { useGrouping: false }).format(2026)
 }
 
-function toJson(example: GalleryExample): Json {
-  if (example.widget === 'deals') return toDealsJson(example.view, null)
-  return example.widget === 'picks' ? toPicksJson(example.view, null) : toBoxJson(example.view, null)
-}
+const toJson = (example: AnyView): Json => toWidgetJson(example, null)
 
 /** The offers of a page: a fold repeats the first one of a product with several. */
 function listPageOffers(json: Json): readonly OfferJson[] {
@@ -141,7 +138,7 @@ function readPrices(element: Element): readonly string[] {
 }
 
 /** A sentence has the disclosure and the date in titles. */
-function readSentence(example: GalleryExample): Form {
+function readSentence(example: AnyView): Form {
   const page = parseFragment(renderExample(renderer, example))
   const titles = listElements(page).map((element) => getAttribute(element, 'title'))
   const [offer] = listPageOffers(toJson(example))
@@ -149,7 +146,7 @@ function readSentence(example: GalleryExample): Form {
   return { links: listLinks(page), prices: [offer?.priceText ?? ''], text: titles.join(' ') }
 }
 
-function readMail({ view }: GalleryExample): Form {
+function readMail(view: AnyView): Form {
   const html = removeSubSlots(renderer.renderMail(toMailView(view)))
   const mail = parseFragment(html)
   const labels = listElements(mail).map((element) => getAttribute(element, 'aria-label'))
@@ -157,11 +154,11 @@ function readMail({ view }: GalleryExample): Form {
 }
 
 /** Read the entries of the feed of a grid. */
-function readEntries(example: GalleryExample): readonly Form[] {
-  if (example.widget !== 'deals') return []
+function readEntries(example: AnyView): readonly Form[] {
+  if (example.kind !== 'deals') return []
   const channel = { id: '952a0000-0000-4000-8000-000000000001', name: 'Magazine', url: null }
-  const feed = toDealsFeedView(example.view, {
-    address: { path: `${channel.id}/deals`, options: { locale: example.view.wrapper.lang, heading: null } },
+  const feed = toDealsFeedView(example, {
+    address: { path: `${channel.id}/deals`, options: { locale: example.wrapper.lang, heading: null } },
     channel,
     asOfMs: PRICES_CHECKED_AT_MS,
     publicUrl: 'https://widgets.example',

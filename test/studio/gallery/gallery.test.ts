@@ -8,7 +8,7 @@ import { makeGalleryView } from '../../helpers/gallery-view.ts'
 import { IS_FULL } from '../../helpers/property-runs.ts'
 
 const toView = (query: string): Promise<GalleryView> =>
-  makeGalleryView(query, ({ view }) => `${view.wrapper.lang} ${view.layout} ${view.wrapper.theme}`)
+  makeGalleryView(query, (view) => `${view.wrapper.lang} ${view.layout} ${view.wrapper.theme}`)
 
 const listIds = ({ groups }: GalleryView): string[] =>
   groups.flatMap(({ cases }) => cases.flatMap(({ examples }) => examples.map(({ id }) => id)))

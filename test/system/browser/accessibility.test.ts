@@ -120,16 +120,16 @@ function toHost(frame: Partial<WrapperView>): string {
     next: { href: '#n', text: 'Next page' },
   }
   const parts = [
-    renderer.renderBox(box),
+    renderer.renderWidget(box),
     ...['ffee00', '000080', 'ff6600'].map((accent) =>
-      renderer.renderBox({ ...box, label: `Where to buy, ${accent}`, wrapper: toWrapper(accent) }),
+      renderer.renderWidget({ ...box, label: `Where to buy, ${accent}`, wrapper: toWrapper(accent) }),
     ),
     ...PICKS_LAYOUTS.map((layout) =>
-      renderer.renderPicks(
+      renderer.renderWidget(
         makePicks({ wrapper: toWrapper(null), layout, label: `Our picks, ${layout}`, products }),
       ),
     ),
-    renderer.renderGrid(makeGrid({ wrapper: toWrapper(null), deals, paging })),
+    renderer.renderWidget(makeGrid({ wrapper: toWrapper(null), deals, paging })),
   ]
   return `<!doctype html><html lang="en"><title>Article</title><body><main><h1>Article</h1>${parts.join('')}</main></body></html>`
 }

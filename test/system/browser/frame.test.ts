@@ -35,7 +35,7 @@ beforeAll(async () => {
       isFailure: false,
       redirectBaseUrl: null,
       discovery: null,
-      body: state === 'shown' ? renderer.renderBox(makeBox({ wrapper: makeWrapper({ styles: [] }) })) : '',
+      body: state === 'shown' ? renderer.renderWidget(makeBox({ wrapper: makeWrapper({ styles: [] }) })) : '',
     })
     widgets.responses.set(`/${state}`, toHtmlResponse(document, EMBED_CSP))
   }

@@ -51,7 +51,7 @@ const toShop = (merchant: string) =>
 
 /** A box with one visible shop and two in the fold. */
 function renderShops(sub: string | null): string {
-  return renderer.renderBox(
+  return renderer.renderWidget(
     makeBox({
       wrapper: makeWrapper({ styles: [], sub }),
       picture: null,
@@ -187,10 +187,12 @@ export const clicksSuite = defineSuite('clicks', (engine) => {
 
   test('fragments in the page - box, sentence, grid, round-up and shadow root: an event on the element of the widget', async () => {
     const picks = `<section class="vitrine vitrine-picks" data-sub="round-up">${toLink('A', '1')}${toLink('A', '1')}${toLink('B', '1')}${toLink('A', '2')}${toLink('C', '2')}</section>`
-    const sentence = renderer.renderBox(makeBox({ layout: 'inline', wrapper: makeWrapper({ styles: [] }) }))
+    const sentence = renderer.renderWidget(
+      makeBox({ layout: 'inline', wrapper: makeWrapper({ styles: [] }) }),
+    )
     const deals = [makeDeal(), makeDeal({ gtin: '00000000000002' }), makeDeal({ gtin: '00000000000003' })]
-    const grid = renderer.renderGrid(makeGrid({ wrapper: makeWrapper({ styles: [] }), deals }))
-    const shadow = renderer.renderBox(
+    const grid = renderer.renderWidget(makeGrid({ wrapper: makeWrapper({ styles: [] }), deals }))
+    const shadow = renderer.renderWidget(
       makeBox({ wrapper: makeWrapper({ styles: [], isolate: 'shadow', sub: 'p5' }) }),
     )
     const page = await openPage(engine, [renderShops(''), sentence, grid, picks, shadow].join('\n'))

@@ -61,13 +61,15 @@ function serveWidgets(): void {
   const more = Array.from({ length: 10 }, () => makeOffer())
   put(
     '/where-to-buy/1',
-    toEmbed(renderer.renderBox(makeBox({ wrapper: frame, picture: null, more, moreLabel: '10 more shops' }))),
+    toEmbed(
+      renderer.renderWidget(makeBox({ wrapper: frame, picture: null, more, moreLabel: '10 more shops' })),
+    ),
   )
   put('/where-to-buy/2', toEmbed(''))
   const next = { href: `${PREFIX}/embeds/${CHANNEL}/deals?page=2`, text: 'Next page' }
   const deals = Array.from({ length: 12 }, (_, index) => makeDeal({ title: `Product ${index}` }))
   const paging = { label: 'Pages of deals', previous: null, next }
-  put('/deals', toEmbed(renderer.renderGrid(makeGrid({ wrapper: frame, deals, paging }))))
+  put('/deals', toEmbed(renderer.renderWidget(makeGrid({ wrapper: frame, deals, paging }))))
   widgets.responses.set(`${PREFIX}/embeds/${CHANNEL}/where-to-buy/3`, null)
   for (const name of ['vitrine.css', 'frame.js'] as const) {
     const asset = assets.get(name)
