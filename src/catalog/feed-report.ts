@@ -1,5 +1,6 @@
 import { SECOND_MS } from '../clock.ts'
 import type { FeedGauges } from '../observability/metrics.ts'
+import { formatNumber } from '../lib/format.ts'
 
 /**
  * - `ok`: the last run succeeded
@@ -52,7 +53,7 @@ export type FeedState = Readonly<{
 
 /** Describe reasons for rejects with their counts: `gtin: there is no gtin (12)`. */
 export function describeReasons(reasons: FeedState['topReasons']): readonly string[] {
-  return reasons.map(([reason, count]) => `${reason} (${count.toLocaleString('en-US')})`)
+  return reasons.map(([reason, count]) => `${reason} (${formatNumber(count)})`)
 }
 
 /** What earns nothing, or is shown twice or not at all. `subject`: a feed, network or shop; `remedy`: a command to copy. */

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { open, rename, rm } from 'node:fs/promises'
 import { setImmediate } from 'node:timers/promises'
 import { ImportError, StoreError, UsageError, VitrineError } from '../errors.ts'
-import { pluralize } from '../lib/format.ts'
+import { formatNumber, pluralize } from '../lib/format.ts'
 import { toDay } from '../offers/price-history.ts'
 import type { HistoryRun, ImportedRuns } from '../storage/history-transfer.ts'
 import { type StoredCopy, openStoredCopy } from '../storage/stored-copy.ts'
@@ -161,7 +161,7 @@ export async function runHistoryImport(context: CommandContext, file: string): P
         `A running server may show cached boxes for up to ${config.freshness.freshSeconds} more seconds.`,
       )
     print(context, { file, ...totals, newChannels: [...newChannels] }, [
-      `${pluralize(totals.imported, 'row')} of ${totals.rows.toLocaleString('en-US')} imported${describeSkipped(context, totals)}`,
+      `${pluralize(totals.imported, 'row')} of ${formatNumber(totals.rows)} imported${describeSkipped(context, totals)}`,
     ])
   })
 }

@@ -29,7 +29,7 @@ import {
   verifyTables,
 } from '../database/move-tables.ts'
 import { MoveError, StoreError, UsageError, VitrineError } from '../errors.ts'
-import { pluralize } from '../lib/format.ts'
+import { formatNumber, pluralize } from '../lib/format.ts'
 import { openCopyConnection } from '../storage/copy-database.ts'
 import { COPY_MIGRATIONS, MOVED_COPY_TABLES } from '../storage/tables.ts'
 import { isVitrineRunningAt } from './checks/network.ts'
@@ -242,8 +242,8 @@ function describeMove({ name, sources, label }: OpenMove, rows: readonly MovedRo
 function describeCounts({ moved, total }: MovedRows): string {
   const present = total - moved
   const parts = [
-    `${moved.toLocaleString('en-US')} moved`,
-    ...(present > 0 ? [`${present.toLocaleString('en-US')} already there`] : []),
+    `${formatNumber(moved)} moved`,
+    ...(present > 0 ? [`${formatNumber(present)} already there`] : []),
   ]
   return parts.join(', ')
 }

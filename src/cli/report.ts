@@ -11,7 +11,7 @@ import {
   sumPlacements,
 } from '../coverage/report.ts'
 import { UsageError } from '../errors.ts'
-import { pluralize } from '../lib/format.ts'
+import { formatNumber, pluralize } from '../lib/format.ts'
 import type { PlacementClicks } from '../storage/counts.ts'
 import { KEPT_COUNT_DAYS } from '../storage/count-writer.ts'
 import {
@@ -253,7 +253,7 @@ function describeReport(report: ChannelReport, list: ReportList): readonly strin
   const { shown, hidden, unavailable } = sumProducts(products)
   return [
     `${channel.name}, ${days}: ${pluralize(products.length, 'product')} asked for.`,
-    `Boxes: ${toCount(shown)} shown, ${toCount(hidden)} empty, ${toCount(unavailable)} unavailable.${clickCount === 0 ? '' : ` ${pluralize(clickCount, 'click')}.`}`,
+    `Boxes: ${formatNumber(shown)} shown, ${formatNumber(hidden)} empty, ${formatNumber(unavailable)} unavailable.${clickCount === 0 ? '' : ` ${pluralize(clickCount, 'click')}.`}`,
     ...describeList(report, list),
   ]
 }
@@ -278,7 +278,9 @@ function describeClicks({ clicks: rows }: ChannelReport): readonly string[] {
     return ['No click was counted. VITRINE_LINKS=counted counts them; bots are left out.']
   const lines = rows
     .slice(0, MAX_LINES)
-    .map(({ merchant, sub, gtin, clicks }) => `  ${toCount(clicks)}  ${merchant}, ${nameSub(sub)}, ${gtin}`)
+    .map(
+      ({ merchant, sub, gtin, clicks }) => `  ${formatNumber(clicks)}  ${merchant}, ${nameSub(sub)}, ${gtin}`,
+    )
   return rows.length > MAX_LINES ? [...lines, '  … and more; --csv and --json have all'] : lines
 }
 
@@ -314,7 +316,7 @@ const describeBe = (count: number): string => `${pluralize(count, 'product')} ${
 function describeProduct({ details }: ChannelReport, product: CoveredProduct): string {
   const { gtin, title, shown, hidden, clicks } = product
   const { lastSoldDay = null, placements = [] } = details.get(gtin) ?? {}
-  const counts = `${toCount(shown)} shown, ${toCount(hidden)} empty${clicks === 0 ? '' : `, ${pluralize(clicks, 'click')}`}`
+  const counts = `${formatNumber(shown)} shown, ${formatNumber(hidden)} empty${clicks === 0 ? '' : `, ${pluralize(clicks, 'click')}`}`
   const where = placements.length === 0 ? '' : `; ${describePlacements(placements)}`
   return `  ${gtin}${title === null ? '' : `  ${title}`}: ${describeSupply(product, lastSoldDay)}; ${counts}${where}`
 }
@@ -322,14 +324,12 @@ function describeProduct({ details }: ChannelReport, product: CoveredProduct): s
 function describePlacement({ clicksBySub }: ChannelReport, placement: PlacementSummary): string {
   const { sub, products, emptyProducts, shown, hidden } = placement
   const clicks = clicksBySub.get(sub) ?? 0
-  return `  ${nameSub(sub)}: ${pluralize(products, 'product')}, ${emptyProducts} of them empty now; ${toCount(shown)} shown, ${toCount(hidden)} empty${clicks === 0 ? '' : `, ${pluralize(clicks, 'click')}`}`
+  return `  ${nameSub(sub)}: ${pluralize(products, 'product')}, ${emptyProducts} of them empty now; ${formatNumber(shown)} shown, ${formatNumber(hidden)} empty${clicks === 0 ? '' : `, ${pluralize(clicks, 'click')}`}`
 }
 
 function limitLines(lines: readonly string[]): readonly string[] {
   const more = lines.length - MAX_LINES
   return more > 0
-    ? [...lines.slice(0, MAX_LINES), `  … and ${toCount(more)} more; --csv and --json have all`]
+    ? [...lines.slice(0, MAX_LINES), `  … and ${formatNumber(more)} more; --csv and --json have all`]
     : lines
 }
-
-const toCount = (count: number): string => count.toLocaleString('en-US')

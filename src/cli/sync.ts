@@ -3,7 +3,7 @@ import { isServed } from '../config/config.ts'
 import type { Context } from '../context.ts'
 import { NoChannelsError, StoreError, UsageError, WalkHeldError } from '../errors.ts'
 import { listVisibleChannels } from '../freshness/age.ts'
-import { pluralize } from '../lib/format.ts'
+import { formatNumber, pluralize } from '../lib/format.ts'
 import { hasOwnerExited } from '../database/leases.ts'
 import { describeStoreFailure } from '../database/failures.ts'
 import type { CopyStore } from '../storage/store.ts'
@@ -102,7 +102,7 @@ function describeCompleteWalk(walk: ChannelWalkResult): string {
   const { durationMs, productCount, replaced, drops } = walk
   let text = `${pluralize(productCount, 'product')} in ${(durationMs / 1_000).toFixed(1)} s`
   if (replaced?.reason === 'few_products')
-    text += `, accepted in place of ${replaced.productCount.toLocaleString('en')}`
+    text += `, accepted in place of ${formatNumber(replaced.productCount)}`
   else if (replaced !== null) text += ', accepted although most of its products or offers were malformed'
   const dropTexts = describeDrops(drops)
   return dropTexts.length === 0 ? text : `${text}; left out: ${dropTexts.join(', ')}${nameTooLarge(walk)}`

@@ -2,14 +2,13 @@ import type { Offer, Product } from '../catalog/contract.ts'
 import { SECOND_MS, isFuture, isWithin } from '../clock.ts'
 import { type Config, isServed } from '../config/config.ts'
 import { classifyAge, listVisibleChannels } from '../freshness/age.ts'
-import { pluralize } from '../lib/format.ts'
+import { formatNumber, pluralize } from '../lib/format.ts'
 import { findCorrectedGtin, isCheckDigitValid } from '../offers/gtin.ts'
 import { findPriceProblem } from '../offers/price-age.ts'
 import type { CopyState } from '../storage/store.ts'
 import { describeHold, describeRetry, describeWalkFailure } from '../sync/held-walk.ts'
 import {
   TIME_UNKNOWN,
-  formatCount,
   formatPastTime,
   formatSince,
   formatTime,
@@ -262,7 +261,7 @@ function describeCopy(state: CopyState, { nowMs }: ExplainRules): string {
   return [
     completedAtMs === null
       ? 'not walked yet'
-      : `${pluralize(state.productCount, 'product')}, ${formatCount(state.dealCount, 'en')} with a deal, ${formatWalkTime(completedAtMs, nowMs)}`,
+      : `${pluralize(state.productCount, 'product')}, ${formatNumber(state.dealCount)} with a deal, ${formatWalkTime(completedAtMs, nowMs)}`,
     ...(drops.length === 0 ? [] : [`dropped: ${drops.join(', ')}`]),
     ...(held === null
       ? []

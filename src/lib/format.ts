@@ -1,3 +1,4 @@
+/** Format a count in English: `1,236`. */
 export function formatNumber(count: number): string {
   return count.toLocaleString('en-US')
 }
@@ -5,6 +6,16 @@ export function formatNumber(count: number): string {
 /** Format a count with its English noun: `1,236 offers`, `1 offer`. */
 export function pluralize(count: number, noun: string): string {
   return `${formatNumber(count)} ${noun}${count === 1 ? '' : 's'}`
+}
+
+export function capitalize(text: string): string {
+  return text.slice(0, 1).toUpperCase() + text.slice(1)
+}
+
+/** Join the first names: `A, B and 15 more`. */
+export function joinFirst(names: readonly string[], max: number): string {
+  const more = names.length - max
+  return more > 0 ? `${names.slice(0, max).join(', ')} and ${formatNumber(more)} more` : names.join(', ')
 }
 
 /** Quote a text as one word of a POSIX shell. */

@@ -8,9 +8,9 @@ import {
   readProductDetails,
   sumPlacements,
 } from '../coverage/report.ts'
-import { pluralize } from '../lib/format.ts'
+import { formatNumber, joinFirst, pluralize } from '../lib/format.ts'
 import { type PlacementClicks, sumStates } from '../storage/counts.ts'
-import { formatCount, formatDay } from '../widgets/format.ts'
+import { formatDay } from '../widgets/format.ts'
 import { withQuery } from '../widgets/options.ts'
 
 /** An editor who has repaired a page should not see it for long. */
@@ -92,7 +92,7 @@ export function toCoverageView({ channelId, report, details, clicks }: CoverageD
       gtin,
       merchant,
       placement: nameSub(sub),
-      count: formatCount(count, 'en'),
+      count: formatNumber(count),
       href: toProductHref(channelId, gtin),
     })),
   }
@@ -128,7 +128,7 @@ function toLines(report: CoverageReport, details: CoverageData['details']) {
     problem('one_shop', 'One shop left', null),
     ...(clickCount === 0
       ? []
-      : [{ label: 'Clicks', value: formatCount(clickCount, 'en'), isHealthy: true, remedy: null }]),
+      : [{ label: 'Clicks', value: formatNumber(clickCount), isHealthy: true, remedy: null }]),
   ]
 }
 
@@ -140,7 +140,7 @@ export function describeEmptyPlacements(
   const names = sumPlacements(hidden, details).map(
     ({ sub, emptyProducts }) => `${nameSub(sub)} (${emptyProducts})`,
   )
-  return names.length === 0 ? null : `These placements show them: ${joinFirst(names)}.`
+  return names.length === 0 ? null : `These placements show them: ${joinFirst(names, MAX_NAMED)}.`
 }
 
 /** Name a placement. */
@@ -148,17 +148,12 @@ export function nameSub(sub: string): string {
   return sub === '' ? 'without a placement id' : sub
 }
 
-function joinFirst(names: readonly string[]): string {
-  const more = names.length - MAX_NAMED
-  return `${names.slice(0, MAX_NAMED).join(', ')}${more > 0 ? ` and ${formatCount(more, 'en')} more` : ''}`
-}
-
 /** Describe in a few words what shops offer of a product now. */
 export function describeSupply(
   { state, shops }: Pick<CoveredProduct, 'state' | 'shops'>,
   lastSoldDay: number | null,
 ): string {
-  const names = joinFirst(shops)
+  const names = joinFirst(shops, MAX_NAMED)
   switch (state) {
     case 'hidden':
       return lastSoldDay === null ? 'no shop' : `no shop, last sold ${formatDate(lastSoldDay)}`
@@ -178,7 +173,10 @@ export function formatDate(day: number): string {
 
 /** Name the placements of a product, the most first. */
 export function describePlacements(placements: ProductDetails['placements']): string {
-  return joinFirst(placements.map(({ sub }) => nameSub(sub)))
+  return joinFirst(
+    placements.map(({ sub }) => nameSub(sub)),
+    MAX_NAMED,
+  )
 }
 
 function toSection(
@@ -200,9 +198,9 @@ function toSection(
         href: toProductHref(channelId, product.gtin),
         supply: describeSupply(product, lastSoldDay),
         placements: describePlacements(placements),
-        shown: formatCount(product.shown, 'en'),
-        empty: formatCount(product.hidden, 'en'),
-        clicks: formatCount(product.clicks, 'en'),
+        shown: formatNumber(product.shown),
+        empty: formatNumber(product.hidden),
+        clicks: formatNumber(product.clicks),
       }
     }),
   }

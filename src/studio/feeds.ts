@@ -1,6 +1,7 @@
 import type { Context } from '../context.ts'
 import { type FeedState, describeReasons, isFeedFailing } from '../catalog/feed-report.ts'
-import { formatCount, formatPastTime, formatTime } from '../widgets/format.ts'
+import { formatPastTime, formatTime } from '../widgets/format.ts'
+import { formatNumber } from '../lib/format.ts'
 
 export type FeedsData = Awaited<ReturnType<typeof readFeedsData>>
 
@@ -24,9 +25,9 @@ export function toFeedsView({ report, nowMs, channelNames }: FeedsData) {
       channel: feed.channelId === null ? 'removed' : (channelNames.get(feed.channelId) ?? feed.channelId),
       lastSuccess: formatPastTimeOrNever(feed.fetchedAtMs, nowMs),
       nextRun: feed.nextRunAtMs === null ? 'no schedule' : formatNextRun(feed.nextRunAtMs, nowMs),
-      products: formatCount(feed.products, 'en'),
-      offers: formatCount(feed.offers, 'en'),
-      rejected: formatCount(feed.rejected, 'en'),
+      products: formatNumber(feed.products),
+      offers: formatNumber(feed.offers),
+      rejected: formatNumber(feed.rejected),
       topReasons: describeReasons(feed.topReasons),
       rejectsPath: feed.rejectsPath,
     })),

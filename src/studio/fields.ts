@@ -1,7 +1,6 @@
 import type { ShopBook } from '../offers/shop-book.ts'
 import { foldCase } from '../offers/text.ts'
 import type { DealCounts } from '../storage/store.ts'
-import { formatCount } from '../widgets/format.ts'
 import { LANGUAGE_TAGS } from '../widgets/locales/index.ts'
 import {
   type OptionDefinition,
@@ -10,6 +9,7 @@ import {
   listOptions,
 } from '../widgets/option-list.ts'
 import { type OptionDefaults, getDefault } from '../widgets/options.ts'
+import { capitalize, formatNumber } from '../lib/format.ts'
 
 export type FieldOptions = Readonly<{
   kind: WidgetKind
@@ -233,15 +233,11 @@ function toSentence(text: string): string {
   return `${capitalize(text)}.`
 }
 
-function capitalize(text: string): string {
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`
-}
-
 const MAX_FACET_ENTRIES = 12
 
 /** Format a count, with "+" if counting stopped at its bound. */
 export function formatDealCount(count: number, { isBounded }: Pick<DealCounts, 'isBounded'>): string {
-  return `${formatCount(count, 'en')}${isBounded ? '+' : ''}`
+  return `${formatNumber(count)}${isBounded ? '+' : ''}`
 }
 
 export type DealsPanelOptions = Readonly<{

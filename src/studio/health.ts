@@ -2,20 +2,13 @@ import type { Channel } from '../catalog/contract.ts'
 import { isFuture } from '../clock.ts'
 import type { Context } from '../context.ts'
 import { readServerState } from '../server-status.ts'
-import { pluralize } from '../lib/format.ts'
+import { formatNumber, pluralize } from '../lib/format.ts'
 import type { DeliveryState } from '../storage/events.ts'
 import type { CopyState } from '../storage/store.ts'
 import { HOLD_REMEDY, describeHold, describeRetry, describeWalkFailure } from '../sync/held-walk.ts'
 import { describeDrops } from '../widgets/hidden-reasons.ts'
 import { describeObservedDays } from '../explain/observed-prices.ts'
-import {
-  TIME_UNKNOWN,
-  formatAge,
-  formatCount,
-  formatSince,
-  formatTime,
-  formatPastTime,
-} from '../widgets/format.ts'
+import { TIME_UNKNOWN, formatAge, formatSince, formatTime, formatPastTime } from '../widgets/format.ts'
 
 /** Each channel of the table costs one read of the stored copy. */
 const MAX_CHANNELS = 50
@@ -97,15 +90,15 @@ function checkCatalog({ callPolicy, isCatalogEmpty, nowMs }: HealthData): CheckR
 
 function checkQuota({ callPolicy: { quota, limit }, nowMs }: HealthData): CheckResult {
   const calls = quota.calls.walk + quota.calls.refresh + quota.calls.lookup
-  const callsText = `${formatCount(calls, 'en')} made`
+  const callsText = `${formatNumber(calls)} made`
   if (quota.limitedUntilMs > nowMs)
     return {
       value: `${callsText}, none left until ${formatTime(quota.limitedUntilMs, 'en')}`,
       remedy: 'Readers get the stored copy until then.',
     }
   if (limit === undefined) return { value: `${callsText}; no daily limit is known`, remedy: null }
-  const left = formatCount(Math.max(0, limit.calls - calls), 'en')
-  const limitText = `${formatCount(limit.calls, 'en')}${limit.isLearned ? ' (learned)' : ''}`
+  const left = formatNumber(Math.max(0, limit.calls - calls))
+  const limitText = `${formatNumber(limit.calls)}${limit.isLearned ? ' (learned)' : ''}`
   return { value: `${callsText}, ${left} left of ${limitText}`, remedy: null }
 }
 
@@ -129,7 +122,7 @@ function checkChannels({ channelCount, channelsHeldSinceMs, nowMs }: HealthData)
     const since = formatSince(channelsHeldSinceMs, nowMs)
     return { value: `the catalog lists none ${since}; the stored copies are kept`, remedy: HOLD_REMEDY }
   }
-  if (channelCount > 0) return { value: formatCount(channelCount, 'en'), remedy: null }
+  if (channelCount > 0) return { value: formatNumber(channelCount), remedy: null }
   return {
     value: 'none',
     remedy: 'The catalog lists no channel for this key, or has not responded yet.',
@@ -163,8 +156,8 @@ function toChannelRow(
   const isRecent = ageMs !== null && !isTimeUnknown && ageMs <= 2 * findWalkPeriodMs(endedAtMs)
   return {
     name: channel.name,
-    products: formatCount(state.productCount, 'en'),
-    deals: formatCount(state.dealCount, 'en'),
+    products: formatNumber(state.productCount),
+    deals: formatNumber(state.dealCount),
     prices:
       observedDays === null ? 'not recorded (VITRINE_HISTORY_DAYS=0)' : describeObservedDays(observedDays),
     age: ageMs === null ? 'no copy yet' : isTimeUnknown ? TIME_UNKNOWN : formatAge(ageMs),

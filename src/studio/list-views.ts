@@ -6,6 +6,7 @@ import { toChange } from './changes.ts'
 import type { BoxListData, ListedProduct } from './product-data.ts'
 import { BOX_PRODUCT_LIMITS, type PicksList, isFull } from './product-lists.ts'
 import type { StudioSelection } from './selection.ts'
+import { capitalize } from '../lib/format.ts'
 
 type ListViewOptions = Readonly<{
   selection: StudioSelection
@@ -131,8 +132,4 @@ function describeNoMatch(searchText: string): string {
   return searchText === ''
     ? 'The catalog has no product for this channel.'
     : `No product of this channel matches "${searchText}".`
-}
-
-function capitalize(text: string): string {
-  return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`
 }

@@ -1,5 +1,5 @@
 import { MINUTE_MS, UNKNOWN_TIME_MS, isFuture } from '../clock.ts'
-import { pluralize } from '../lib/format.ts'
+import { formatNumber, pluralize } from '../lib/format.ts'
 import type { CopyState, HeldWalk, HoldReason, WalkFailure } from '../storage/store.ts'
 
 // Pure rules that decide which walks are held instead of becoming current (ADR 0008).
@@ -70,7 +70,7 @@ export function isConfirmed(
 /** Describe why a walk is held, as a clause: "it found 10 products where the copy has 50,000". */
 export function describeHold(held: HeldWalk, copyProductCount: number): string {
   return held.reason === 'few_products'
-    ? `it found ${pluralize(held.productCount, 'product')} where the copy has ${copyProductCount.toLocaleString('en')}`
+    ? `it found ${pluralize(held.productCount, 'product')} where the copy has ${formatNumber(copyProductCount)}`
     : 'most of its products or offers were malformed'
 }
 

@@ -6,11 +6,10 @@ import {
   describeProductProblem,
 } from '../catalog/contract.ts'
 import type { DropCounts } from '../catalog/parse.ts'
-import { pluralize } from '../lib/format.ts'
+import { capitalize, formatNumber, joinFirst, pluralize } from '../lib/format.ts'
 import { findCorrectedGtin } from '../offers/gtin.ts'
 import { MIN_REFERENCE_DAYS, REFERENCE_DAYS } from '../offers/price-history.ts'
 import type { ShopBook } from '../offers/shop-book.ts'
-import { formatCount } from './format.ts'
 import {
   type FoundProduct,
   type Filter,
@@ -180,8 +179,8 @@ function explainFiltered(
 
 /** List the shops and currencies that exist, for the options that exclude them. */
 function listAlternatives(filters: readonly Filter[], offers: readonly NamedOffer[]): readonly string[] {
-  const shops = joinNames(listDistinct(offers.map(({ shop }) => shop)))
-  const currencies = joinNames(listDistinct(offers.map(({ currency }) => currency)))
+  const shops = joinFirst(listDistinct(offers.map(({ shop }) => shop)), MAX_LISTED_NAMES)
+  const currencies = joinFirst(listDistinct(offers.map(({ currency }) => currency)), MAX_LISTED_NAMES)
   const isByShop = filters.includes('merchant') || filters.includes('exclude')
   return [
     ...(isByShop ? [`Its shops: ${shops}.`] : []),
@@ -195,9 +194,9 @@ export function formatFilter(filter: Filter, options: CommonOptions, defaults: O
     case 'stock':
       return 'stock=in'
     case 'merchant':
-      return `merchant=${joinNames(options.merchants)}`
+      return `merchant=${joinFirst(options.merchants, MAX_LISTED_NAMES)}`
     case 'exclude':
-      return `exclude=${joinNames(options.excluded)}`
+      return `exclude=${joinFirst(options.excluded, MAX_LISTED_NAMES)}`
     default:
       // An option that equals the setting has the same normalized address, so name the setting.
       return options.currency === defaults.currency
@@ -226,15 +225,6 @@ function listDistinct(names: readonly string[]): readonly string[] {
   return [...new Set(names)].sort((a, b) => a.localeCompare(b, 'en'))
 }
 
-function joinNames(names: readonly string[]): string {
-  const more = names.length - MAX_LISTED_NAMES
-  return more > 0 ? `${names.slice(0, MAX_LISTED_NAMES).join(', ')} and ${more} more` : names.join(', ')
-}
-
-function capitalize(text: string): string {
-  return text.slice(0, 1).toUpperCase() + text.slice(1)
-}
-
 const DROP_DESCRIPTIONS: Readonly<Record<DropReason, readonly [noun: string, why: string]>> = {
   product: ['product', 'without GTIN, title or offers'],
   product_too_large: ['product', 'larger than VITRINE_CATALOG_MAX_BYTES'],
@@ -253,7 +243,7 @@ export function describeDrops(drops: Readonly<DropCounts>): readonly string[] {
   return Object.entries(drops).map(([reason, dropped]) => {
     const [noun, why] = descriptions.get(reason) ?? []
     return noun === undefined
-      ? `${formatCount(dropped, 'en')} left out: ${reason}`
+      ? `${formatNumber(dropped)} left out: ${reason}`
       : `${pluralize(dropped, noun)} ${why}`
   })
 }

@@ -13,7 +13,7 @@ import { fetchRequestsToday, removeKeyUses, removeOrganizationUsage } from '../s
 import { removeFeedAttempts } from '../store/feed-attempts.ts'
 import { fetchFeeds } from '../store/feeds.ts'
 import { UsageError } from '../../errors.ts'
-import { pluralize } from '../../lib/format.ts'
+import { formatNumber, pluralize } from '../../lib/format.ts'
 import { type Runner, addExamples } from '../../command.ts'
 import { type Confirmation, createLineParser, noneToNull, parseDailyLimit } from './arguments.ts'
 import { type Listing, type CommandResult, quote, formatDay, toIso } from './output.ts'
@@ -72,7 +72,7 @@ async function listOrganizations(store: CatalogStore): Promise<Listing> {
     rows,
     entries: rows.map(({ id, name, requestsToday, dailyLimit, createdAt }) => {
       const today = `${pluralize(requestsToday, 'request')} today`
-      const limit = dailyLimit === null ? 'no limit' : `of ${dailyLimit.toLocaleString('en-US')} per day`
+      const limit = dailyLimit === null ? 'no limit' : `of ${formatNumber(dailyLimit)} per day`
       return [`${id}  ${name}`, `${today}, ${limit}; created ${formatDay(createdAt)}`]
     }),
     emptyMessage: 'There are no organizations yet. Create one: vitrine catalog organizations add NAME',

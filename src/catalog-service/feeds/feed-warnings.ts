@@ -8,7 +8,7 @@ import {
 } from '../../catalog/feed-report.ts'
 import { SECOND_MS } from '../../clock.ts'
 import { FeedHeldError } from '../../errors.ts'
-import { pluralize, toShellWord } from '../../lib/format.ts'
+import { formatNumber, pluralize, toShellWord } from '../../lib/format.ts'
 import { REJECTED_MARK } from '../import/import-feed.ts'
 import type { CatalogStore } from '../store/catalog-store.ts'
 import {
@@ -133,7 +133,7 @@ function findRejectsProblem(state: FeedState): Omit<FeedWarning, 'subject'> | un
   const reasons = describeReasons(topReasons).join('; ')
   const file = rejectsPath === null ? '' : `; see ${rejectsPath}`
   return {
-    message: `${rejectedRows.toLocaleString('en-US')} of ${pluralize(rows, 'row')} are ${REJECTED_MARK} ${reasons}${file}`,
+    message: `${formatNumber(rejectedRows)} of ${pluralize(rows, 'row')} are ${REJECTED_MARK} ${reasons}${file}`,
     remedy: findSettingRemedy(state, reasons) ?? toTryCommand(state),
   }
 }

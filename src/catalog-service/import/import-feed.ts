@@ -1,6 +1,6 @@
 import { MAX_IMAGES } from '../../catalog/contract.ts'
 import { FeedHeldError, ImportError, StoreError, UsageError, VitrineError } from '../../errors.ts'
-import { pluralize } from '../../lib/format.ts'
+import { formatNumber, pluralize } from '../../lib/format.ts'
 import { describeReasons } from '../../catalog/feed-report.ts'
 import { describeStoreFailure } from '../../database/failures.ts'
 import type { CatalogStore } from '../store/catalog-store.ts'
@@ -292,7 +292,7 @@ function checkLoss(
   if (isAccepted || former < MIN_GUARDED_OFFERS || lost * 100 <= former * maxRemovedPercent) return
   const reasons = describeRejects(rejects)
   throw new FeedHeldError(
-    `${label} has ${pluralize(products, 'product')}: ${lost.toLocaleString('en-US')} of the feed's ` +
+    `${label} has ${pluralize(products, 'product')}: ${formatNumber(lost)} of the feed's ` +
       `${pluralize(former, 'offer')} would be removed, more than ${maxRemovedPercent} %; nothing was changed` +
       (reasons === '' ? '' : `; ${reasons}`),
   )
@@ -356,5 +356,5 @@ function describeRejects(rejects: RejectsFile): string {
   const path = rejects.getPath()
   if (path === null) return ''
   const reasons = describeReasons(rejects.getTopReasons())
-  return `${rejects.getCount().toLocaleString('en-US')} ${REJECTED_MARK} ${reasons.join('; ')}; see ${path}`
+  return `${formatNumber(rejects.getCount())} ${REJECTED_MARK} ${reasons.join('; ')}; see ${path}`
 }

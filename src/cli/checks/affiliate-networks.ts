@@ -1,7 +1,7 @@
 import type { Offer } from '../../catalog/contract.ts'
 import { isServed } from '../../config/config.ts'
 import { readSubData } from '../../config/sub-ids-file.ts'
-import { pluralize } from '../../lib/format.ts'
+import { formatNumber, pluralize } from '../../lib/format.ts'
 import { compareTexts } from '../../offers/ranking.ts'
 import {
   type ExplainedSubRules,
@@ -87,10 +87,8 @@ function reportNetwork(
   { name, firstLink, linkCount, skips, example }: NetworkLinks,
 ): void {
   const skipCount = [...skips.values()].reduce((sum, count) => sum + count, 0)
-  const count = `${(linkCount - skipCount).toLocaleString('en')} of ${pluralize(linkCount, 'link')} can carry a sub-id`
-  const reasons = [...skips].map(
-    ([skip, skipped]) => `${skipped.toLocaleString('en')} not: ${SKIP_TEXTS[skip]}`,
-  )
+  const count = `${formatNumber(linkCount - skipCount)} of ${pluralize(linkCount, 'link')} can carry a sub-id`
+  const reasons = [...skips].map(([skip, skipped]) => `${formatNumber(skipped)} not: ${SKIP_TEXTS[skip]}`)
   const isUnknown = skips.has('no_rule') || skips.has('other_form')
   report.addOk(
     name === '' ? 'offers without a network' : `network ${name}`,

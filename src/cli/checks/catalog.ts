@@ -7,7 +7,7 @@ import { fetchNetworkChannels, fetchNetworks } from '../../catalog-service/store
 import { isCatalogEmpty } from '../../catalog-service/store/meta.ts'
 import { type Clock, SECOND_MS } from '../../clock.ts'
 import type { Config } from '../../config/config.ts'
-import { pluralize } from '../../lib/format.ts'
+import { formatNumber, pluralize } from '../../lib/format.ts'
 import { isFeedFailing } from '../../catalog/feed-report.ts'
 import { isClockSkewed, readDatabaseClockSkewMs } from '../../observability/clock-monitor.ts'
 import type { CopyStore } from '../../storage/store.ts'
@@ -41,7 +41,7 @@ export async function checkClocks(
     return report.addOk('clock', `this machine and ${names} agree within a minute`)
   }
   const messages = skewedClocks.map(({ name, skewMs }) => {
-    const seconds = Math.round(Math.abs(skewMs) / SECOND_MS).toLocaleString('en')
+    const seconds = formatNumber(Math.round(Math.abs(skewMs) / SECOND_MS))
     return `the clock of ${name} is ${seconds} s ${skewMs > 0 ? 'ahead of' : 'behind'} the clock of this machine`
   })
   report.addProblem('clock', messages.join(', '), toClockRemedy(otherClocks, skewedClocks))
@@ -69,8 +69,8 @@ export function checkQuota(
 ): void {
   const usage = QUOTA_SHARES.map((share) => {
     const limitText =
-      remaining === undefined ? '' : ` of ${(quota.calls[share] + remaining[share]).toLocaleString('en')}`
-    return `${SHARE_NAMES[share]} ${quota.calls[share].toLocaleString('en')}${limitText}`
+      remaining === undefined ? '' : ` of ${formatNumber(quota.calls[share] + remaining[share])}`
+    return `${SHARE_NAMES[share]} ${formatNumber(quota.calls[share])}${limitText}`
   }).join(', ')
   if (nowMs < quota.limitedUntilMs)
     return report.addProblem(
@@ -90,7 +90,7 @@ export function checkQuota(
 
 function describeLimit(limit: CallPolicyState['limit']): string {
   if (limit === undefined) return 'no daily limit known'
-  const calls = limit.calls.toLocaleString('en')
+  const calls = formatNumber(limit.calls)
   return limit.isLearned ? `about ${calls} a day, learned from a 429` : `${calls} a day`
 }
 

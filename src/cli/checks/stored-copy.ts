@@ -5,7 +5,7 @@ import { type Config, findFrameOriginHint, isServed } from '../../config/config.
 import { describeDatabase } from '../../config/database-address.ts'
 import { StoreError } from '../../errors.ts'
 import { listVisibleChannels } from '../../freshness/age.ts'
-import { pluralize } from '../../lib/format.ts'
+import { formatNumber, pluralize } from '../../lib/format.ts'
 import type { StoredCopy } from '../../storage/stored-copy.ts'
 import type { ChannelList, CopyState } from '../../storage/store.ts'
 import { isReadOnly } from '../../database/failures.ts'
@@ -105,7 +105,7 @@ async function checkChannel(
 
 function describeCopy({ completedAtMs, productCount, dealCount }: CopyState, nowMs: number): string {
   if (completedAtMs === null) return 'not walked yet'
-  const deals = `${dealCount.toLocaleString('en')} with a deal`
+  const deals = `${formatNumber(dealCount)} with a deal`
   const content = productCount === 0 ? 'no products' : `${pluralize(productCount, 'product')}, ${deals}`
   return `${content}, ${formatWalkTime(completedAtMs, nowMs)}`
 }
