@@ -22,6 +22,7 @@ import {
   DISCOUNT_STEPS_PERCENT,
   type DealCounts,
   type DealFacet,
+  toIndexedSort,
 } from './store.ts'
 
 /** Sort orders of grids; the GTIN at the end makes them deterministic. */
@@ -107,10 +108,7 @@ async function mustSort(
   return !isPostgres(database) || isDiscountRare(database, copy, query)
 }
 
-/** An observed deal has its fall as its discount, so both orders are the same, and one index has them. */
-function getOrder({ sort, evidence }: DealQuery): readonly (keyof DealsTable)[] {
-  return ORDERS[sort === 'drop' && evidence === 'observed' ? 'discount' : sort]
-}
+const getOrder = (query: DealQuery): readonly (keyof DealsTable)[] => ORDERS[toIndexedSort(query)]
 
 /** `shouldSort` keeps the engine from reading the deals in the order of an index, because none has the first term. */
 function toOrderBy(query: DealQuery, shouldSort = false): RawBuilder<unknown> {

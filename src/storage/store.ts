@@ -93,14 +93,19 @@ export type DealQuery = Readonly<{
 /** Largest offsets of short reads. Sorting by discount reads only the index; other orders read a row per offer. */
 const MAX_SHORT_OFFSETS = { discount: 1_000, other: 200 } as const
 
+/** Return the order that has an index. The old price of an observed deal is its reference price, so its fall is its discount. */
+export function toIndexedSort({ sort, evidence }: Pick<DealQuery, 'sort' | 'evidence'>): DealQuery['sort'] {
+  return sort === 'drop' && evidence === 'observed' ? 'discount' : sort
+}
+
 /** `true` when the page is near the start of an index. Any other page can scan all deals of a channel. */
 export function isShortRead(query: Omit<DealQuery, 'channelId' | 'currency'>): boolean {
   const { merchants, excluded, networks = null, brand, searchText, maxPrice } = query
-  const { minDiscountPercent, sort, offset } = query
+  const { minDiscountPercent, offset } = query
   const texts = [networks, brand, searchText, maxPrice]
   const hasFilter = merchants.length > 0 || excluded.length > 0 || texts.some((text) => text !== null)
   if (hasFilter) return false
-  return sort === 'discount'
+  return toIndexedSort(query) === 'discount'
     ? offset <= MAX_SHORT_OFFSETS.discount
     : minDiscountPercent === 1 && offset <= MAX_SHORT_OFFSETS.other
 }

@@ -125,8 +125,7 @@ export function toDealQuery<Currency extends string | null>(
     brand: options.brand,
     searchText: options.searchText,
     evidence: options.evidence,
-    // The old price of a confirmed deal is its reference price, so its discount is its fall, which has an index.
-    sort: options.evidence === 'observed' && options.sort === 'drop' ? 'discount' : options.sort,
+    sort: options.sort,
     limit: options.limit + 1,
     offset: (options.page - 1) * options.limit,
   }

@@ -1,7 +1,6 @@
 import * as fc from 'fast-check'
 import { removeSubSlots } from '../../src/lib/sub-template.ts'
 import { describe, expect, test } from 'vitest'
-import type { DealEntry } from '../../src/storage/store.ts'
 import { type GridData, toDealQuery, toGridView } from '../../src/widgets/grid.ts'
 import { parseGridOptions } from '../../src/widgets/options.ts'
 import type { GridView } from '../../src/widgets/grid.ts'
@@ -9,6 +8,7 @@ import { CHANNEL_ID } from '../helpers/fake-catalog.ts'
 import { NOON_MS } from '../helpers/harness.ts'
 import { makeParsedOffer, toGtin } from '../helpers/products.ts'
 import { VIEW_CONTEXT } from '../helpers/shown-views.ts'
+import { type DealEntry, isShortRead, toIndexedSort } from '../../src/storage/store.ts'
 
 const DEFAULTS = { locale: 'en', currency: null }
 const PATH = `https://widgets.example/embeds/${CHANNEL_ID}/deals`
@@ -86,9 +86,10 @@ describe('query of the stored copy', () => {
     expect(orders).toEqual(['Largest observed price drop first', 'Largest discount first'])
   })
 
-  test('sort=drop - is the order by discount where the discount is the observed fall', () => {
-    expect(toDealQuery('c', 'EUR', parse('sort=drop')).sort).toBe('drop')
-    expect(toDealQuery('c', 'EUR', parse('sort=drop&evidence=observed')).sort).toBe('discount')
+  test('sort=drop - has the index of the discount where the discount is the observed fall', () => {
+    const toSort = (query: string): string => toIndexedSort(toDealQuery('c', 'EUR', parse(query)))
+    expect([toSort('sort=drop'), toSort('sort=drop&evidence=observed')]).toEqual(['drop', 'discount'])
+    expect(isShortRead(toDealQuery('c', 'EUR', parse('sort=drop&evidence=observed&min_discount=20')))).toBe(true)
   })
 
   test('any limit - consecutive pages have no gap or overlap', () => {
