@@ -89,7 +89,9 @@ describe('query of the stored copy', () => {
   test('sort=drop - has the index of the discount where the discount is the observed fall', () => {
     const toSort = (query: string): string => toIndexedSort(toDealQuery('c', 'EUR', parse(query)))
     expect([toSort('sort=drop'), toSort('sort=drop&evidence=observed')]).toEqual(['drop', 'discount'])
-    expect(isShortRead(toDealQuery('c', 'EUR', parse('sort=drop&evidence=observed&min_discount=20')))).toBe(true)
+    expect(isShortRead(toDealQuery('c', 'EUR', parse('sort=drop&evidence=observed&min_discount=20')))).toBe(
+      true,
+    )
   })
 
   test('any limit - consecutive pages have no gap or overlap', () => {
