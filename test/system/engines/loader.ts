@@ -21,8 +21,7 @@ beforeAll(async () => {
   serveWidgets()
 })
 afterAll(async () => {
-  await publisher.close()
-  await widgets.close()
+  await Promise.all([publisher.close(), widgets.close()])
 })
 
 /** Script for a page: collects exceptions, violations of a content policy, and warnings for its author. */
