@@ -241,7 +241,8 @@ export function toNoticesView(
           iso: new Date(checkedAtMs).toISOString(),
           time: formatShownTime(checkedAtMs, locale, timeZone),
         },
-    terms: [...order, texts.shippingNotIncluded],
+    order,
+    shipping: texts.shippingNotIncluded,
     /** What a struck price is; `null` without any. */
     formerPrice: struck === null ? null : { price: texts.columns.price, text: struck.oldPriceHint },
     coverage: texts.coverage,
@@ -250,12 +251,13 @@ export function toNoticesView(
 
 /** List the notices as sentences, besides what a struck price is. */
 export function listNotices({
-  terms,
+  order,
+  shipping,
   checkedAt,
   coverage,
 }: ReturnType<typeof toNoticesView>): readonly string[] {
   const times = checkedAt === null ? [] : [`${checkedAt.before}${checkedAt.time}${checkedAt.after}`]
-  return [...terms, ...times, coverage]
+  return [...order, shipping, ...times, coverage]
 }
 
 function toDisclosureText(disclosure: Disclosure, texts: LocaleTexts): string | null {

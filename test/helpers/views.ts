@@ -12,7 +12,8 @@ export const NOTICES: NoticesView = {
     time: '21 Nov 2026, 05:12 UTC',
     after: '',
   },
-  terms: ['In stock first, then by price', 'Shipping not included'],
+  order: ['In stock first, then by price'],
+  shipping: 'Shipping not included',
   formerPrice: null,
   coverage: 'Not all shops are compared',
 }
@@ -184,7 +185,7 @@ export function makeGrid(changes: Partial<GridView> = {}): GridView {
     linkText: 'To the shop',
     deals: [makeDeal()],
     carouselLabels: { previous: 'Previous deals', next: 'More deals' },
-    notices: { ...NOTICES, terms: ['Largest discount first', 'Shipping not included'] },
+    notices: { ...NOTICES, order: ['Largest discount first'] },
     paging: null,
     ...changes,
   }

@@ -81,7 +81,7 @@ describe('query of the stored copy', () => {
 
   test('sort=drop - says its order only if a price has fallen', () => {
     const orders = [true, false].map(
-      (hasFall) => view('sort=drop', { deals: [makeEntry({ hasFall }), makeEntry()] })?.notices.terms[0],
+      (hasFall) => view('sort=drop', { deals: [makeEntry({ hasFall }), makeEntry()] })?.notices.order[0],
     )
     expect(orders).toEqual(['Largest observed price drop first', 'Largest discount first'])
   })
@@ -182,7 +182,7 @@ describe('view of a grid', () => {
     ['price', 'Lowest price first'],
     ['newest', 'Newest deals first'],
   ])('sort=%s - the notice is "%s"', (sort, order) => {
-    expect(view(`sort=${sort}`)?.notices.terms[0]).toBe(order)
+    expect(view(`sort=${sort}`)?.notices.order[0]).toBe(order)
   })
 
   test('locale=de - German texts and prices', () => {

@@ -96,7 +96,7 @@ function renderWidget(query: string, isStandIn = false): string {
   return removeSubSlots(renderer.renderWidget(found))
 }
 
-const listTerms = (products: readonly Product[]): readonly string[] => view(products).notices.terms
+const listOrder = (products: readonly Product[]): readonly string[] => view(products).notices.order
 
 describe('products of a round-up', () => {
   test('order - that of the editor, with numbers, labels by position, and the first offer of a box', () => {
@@ -118,9 +118,9 @@ describe('products of a round-up', () => {
   })
 
   test('notice about the order - only with several offers, and of stock only with some in stock', () => {
-    expect(listTerms([CHAIR, CHAIR])).toEqual(['Shipping not included'])
-    expect(listTerms([DESK, DESK])).toEqual(['Lowest price first', 'Shipping not included'])
-    expect(listTerms([DESK, LAMP])).toEqual(['In stock first, then by price', 'Shipping not included'])
+    expect(listOrder([CHAIR, CHAIR])).toEqual([])
+    expect(listOrder([DESK, DESK])).toEqual(['Lowest price first'])
+    expect(listOrder([DESK, LAMP])).toEqual(['In stock first, then by price'])
   })
 
   test('sold out - is shown and marked, and no price is the lowest', () => {

@@ -199,7 +199,7 @@ describe('box', () => {
 
   test('small print - time, order, shipping, coverage; the disclosure precedes the first link', () => {
     const html = renderer.renderWidget(makeBox())
-    for (const text of [...NOTICES.terms, NOTICES.coverage]) expect(html).toContain(text)
+    for (const text of [...NOTICES.order, NOTICES.shipping, NOTICES.coverage]) expect(html).toContain(text)
     expect(getAttribute(findAll(html, 'time')[0] as Element, 'datetime')).toBe('2026-11-21T05:12:00Z')
     expect(html.indexOf('We may earn')).toBeLessThan(html.indexOf('<a '))
     expect(html.indexOf('We may earn')).toBeGreaterThan(0)

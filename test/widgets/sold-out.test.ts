@@ -15,7 +15,7 @@ test('no shop in stock - the order is that of the prices', () => {
   const offers = ['a', 'b'].map((merchant) =>
     makeParsedOffer({ merchant, price: '1', availability: 'out_of_stock' }),
   )
-  expect(view(offers)?.notices.terms).toEqual(['Lowest price first', 'Shipping not included'])
+  expect(view(offers)?.notices.order).toEqual(['Lowest price first'])
 })
 
 test.each(['out_of_stock', 'discontinued'])('%s - no former price and no reduction', (availability) => {

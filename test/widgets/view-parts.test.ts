@@ -194,7 +194,8 @@ describe('small print', () => {
         time: 'Nov 21, 2026, 12:00 PM UTC',
         after: '',
       },
-      terms: ['By price', 'Shipping not included'],
+      order: ['By price'],
+      shipping: 'Shipping not included',
       formerPrice: null,
       coverage: 'Not all shops are compared',
     })

@@ -190,7 +190,7 @@ describe('view of a box', () => {
       lowestLabel: 'Lowest listed price',
       schema: null,
       // One offer has no order.
-      notices: { terms: ['Shipping not included'] },
+      notices: { order: [], shipping: 'Shipping not included' },
     })
     expect(view([makePricedOffer('a', '1')], '', { brand: 'Other', images: [] })).toMatchObject({
       brand: 'Other',
@@ -209,19 +209,15 @@ describe('view of a box', () => {
 
   test('all shops in stock - said once, with the order that remains', () => {
     const inStock = [makePricedOffer('a', '1'), makePricedOffer('b', '2')]
-    expect(view(inStock).notices.terms).toEqual([
-      'All in stock',
-      'Lowest price first',
-      'Shipping not included',
-    ])
+    expect(view(inStock).notices.order).toEqual(['All in stock', 'Lowest price first'])
     const mixed = [...inStock, makePricedOffer('c', '3', { availability: 'out_of_stock' })]
-    expect(view(mixed).notices.terms).toEqual(['In stock first, then by price', 'Shipping not included'])
+    expect(view(mixed).notices.order).toEqual(['In stock first, then by price'])
   })
 
   test('variant that is sold out - not all shops are in stock', () => {
     const main = toDated(makePricedOffer('a', '1'), makePricedOffer('b', '2'))
     const readFirstTerm = (variant: Offer): string | undefined =>
-      toBoxView({ ...main, variants: [toDated(variant)] }, parse(''), VIEW_CONTEXT)?.notices.terms[0]
+      toBoxView({ ...main, variants: [toDated(variant)] }, parse(''), VIEW_CONTEXT)?.notices.order[0]
     expect(readFirstTerm(makePricedOffer('c', '3'))).toBe('All in stock')
     expect(readFirstTerm(makePricedOffer('c', '3', { availability: 'out_of_stock' }))).toBe(
       'In stock first, then by price',

@@ -68,6 +68,101 @@ export const AWIN_PRESETS = {
   'awin-xml': [{ format: 'xml', items: 'prod', fields: AWIN_XML_FIELDS }],
 } as const satisfies Readonly<Record<string, readonly Preset[]>>
 
+/** Source: "Catalog Items", impact.com Partner API (integrations.impact.com), and "File Formats for Product Catalogs" (help.impact.com). */
+const IMPACT_FIELDS = {
+  gtin: ['gtin', 'upc', 'ean', 'isbn', 'upc_or_ean', 'upc/ean', 'upc/ean/isbn'],
+  title: ['name', 'product_name'],
+  brand: ['manufacturer', 'brand', 'brand_/_manufacturer', 'brand/manufacturer'],
+  price: ['currentprice', 'current_price'],
+  oldPrice: ['originalprice', 'original_price'],
+  currency: 'currency',
+  availability: ['stockavailability', 'stock_availability'],
+  trackingLink: ['url', 'product_url'],
+  image: ['imageurl', 'image_url'],
+  moreImages: ['additionalimageurls', 'additional_image_urls'],
+  merchant: ['campaignname', 'campaign_name'],
+  merchantReference: ['campaignid', 'campaign_id'],
+  condition: 'condition',
+  network: { value: 'impact' },
+} as const satisfies FeedMap['fields']
+
+export const IMPACT_PRESETS = [
+  { format: 'table', fields: IMPACT_FIELDS },
+  {
+    format: 'xml',
+    items: ['item', 'product'],
+    fields: { ...IMPACT_FIELDS, gtin: ['gtin', 'upc', 'ean', 'isbn'], brand: ['manufacturer', 'brand'] },
+  },
+  {
+    format: 'json',
+    items: 'Items',
+    fields: {
+      gtin: ['Gtin', 'GTIN', 'Upc', 'UPC', 'Ean', 'EAN'],
+      title: 'Name',
+      brand: ['Manufacturer', 'Brand'],
+      price: 'CurrentPrice',
+      oldPrice: 'OriginalPrice',
+      currency: 'Currency',
+      availability: 'StockAvailability',
+      trackingLink: 'Url',
+      image: 'ImageUrl',
+      moreImages: 'AdditionalImageUrls',
+      merchant: 'CampaignName',
+      merchantReference: 'CampaignId',
+      condition: 'Condition',
+      network: { value: 'impact' },
+    },
+  },
+] as const satisfies readonly Preset[]
+
+/** Source: "Product Feeds", Rakuten Advertising (pubhelp.rakutenadvertising.com). Rows may have more columns, by class of product. */
+const RAKUTEN_COLUMNS =
+  'product_id name sku primary_category secondary_category product_url image_url buy_url short_description long_description discount discount_type sale_price retail_price begin_date end_date brand shipping keywords part_number manufacturer shipping_information availability upc class_id currency'.split(
+    ' ',
+  )
+
+export const RAKUTEN_PRESETS = [
+  {
+    format: 'table',
+    delimiter: '|',
+    columns: RAKUTEN_COLUMNS,
+    decimal: '.',
+    fields: {
+      gtin: 'upc',
+      title: 'name',
+      brand: ['brand', 'manufacturer'],
+      price: 'retail_price',
+      salePrice: 'sale_price',
+      currency: 'currency',
+      availability: 'availability',
+      trackingLink: 'product_url',
+      image: 'image_url',
+      network: { value: 'rakuten' },
+    },
+  },
+] as const satisfies readonly Preset[]
+
+/** Source: "Product feed specification", Adtraction (adtraction.com). */
+const ADTRACTION_FIELDS = {
+  gtin: ['ean', 'gtin'],
+  title: 'name',
+  brand: 'brand',
+  price: 'price',
+  oldPrice: ['originalprice', 'original_price'],
+  currency: 'currency',
+  availability: ['instock', 'in_stock'],
+  trackingLink: ['trackingurl', 'tracking_url'],
+  pageLink: ['producturl', 'product_url'],
+  image: ['imageurl', 'image_url'],
+  condition: 'condition',
+  network: { value: 'adtraction' },
+} as const satisfies FeedMap['fields']
+
+export const ADTRACTION_PRESETS = [
+  { format: 'table', fields: ADTRACTION_FIELDS },
+  { format: 'xml', items: 'product', fields: ADTRACTION_FIELDS },
+] as const satisfies readonly Preset[]
+
 /** An earlier layout of Tradedoubler, in which each product is an offer, also as a table. */
 const TRADEDOUBLER_FLAT_FIELDS = {
   gtin: ['ean', 'upc', 'isbn'],

@@ -1,5 +1,12 @@
 import type { FeedMap, Preset } from './column-map.ts'
-import { AWIN_PRESETS, TRADEDOUBLER_PRESETS, TRADETRACKER_PRESETS } from './presets-networks.ts'
+import {
+  ADTRACTION_PRESETS,
+  AWIN_PRESETS,
+  IMPACT_PRESETS,
+  RAKUTEN_PRESETS,
+  TRADEDOUBLER_PRESETS,
+  TRADETRACKER_PRESETS,
+} from './presets-networks.ts'
 
 /** Product data specification of Google Merchant Center, as a table. */
 const GOOGLE_FIELDS = {
@@ -90,46 +97,6 @@ const CJ_JSON_FIELDS = {
   network: { value: 'cj' },
 } as const satisfies FeedMap['fields']
 
-/** Source: "Catalog Items", impact.com Partner API (integrations.impact.com), and "File Formats for Product Catalogs" (help.impact.com). */
-const IMPACT_FIELDS = {
-  gtin: ['gtin', 'upc', 'ean', 'isbn', 'upc_or_ean', 'upc/ean', 'upc/ean/isbn'],
-  title: ['name', 'product_name'],
-  brand: ['manufacturer', 'brand', 'brand_/_manufacturer', 'brand/manufacturer'],
-  price: ['currentprice', 'current_price'],
-  oldPrice: ['originalprice', 'original_price'],
-  currency: 'currency',
-  availability: ['stockavailability', 'stock_availability'],
-  trackingLink: ['url', 'product_url'],
-  image: ['imageurl', 'image_url'],
-  moreImages: ['additionalimageurls', 'additional_image_urls'],
-  merchant: ['campaignname', 'campaign_name'],
-  merchantReference: ['campaignid', 'campaign_id'],
-  condition: 'condition',
-  network: { value: 'impact' },
-} as const satisfies FeedMap['fields']
-
-/** Source: "Product Feeds", Rakuten Advertising (pubhelp.rakutenadvertising.com). Rows may have more columns, by class of product. */
-const RAKUTEN_COLUMNS =
-  'product_id name sku primary_category secondary_category product_url image_url buy_url short_description long_description discount discount_type sale_price retail_price begin_date end_date brand shipping keywords part_number manufacturer shipping_information availability upc class_id currency'.split(
-    ' ',
-  )
-
-/** Source: "Product feed specification", Adtraction (adtraction.com). */
-const ADTRACTION_FIELDS = {
-  gtin: ['ean', 'gtin'],
-  title: 'name',
-  brand: 'brand',
-  price: 'price',
-  oldPrice: ['originalprice', 'original_price'],
-  currency: 'currency',
-  availability: ['instock', 'in_stock'],
-  trackingLink: ['trackingurl', 'tracking_url'],
-  pageLink: ['producturl', 'product_url'],
-  image: ['imageurl', 'image_url'],
-  condition: 'condition',
-  network: { value: 'adtraction' },
-} as const satisfies FeedMap['fields']
-
 /** Source: "Product Feed Specifications", Webgains Knowledge Hub (knowledgehub.webgains.com), and its earlier XML. */
 const WEBGAINS_FIELDS = {
   ...GOOGLE_FIELDS,
@@ -145,7 +112,7 @@ const WEBGAINS_FIELDS = {
   network: { value: 'webgains' },
 } as const satisfies FeedMap['fields']
 
-/** Maps by format. */
+/** Maps by format. The maps of networks that do not use Google's fields are in presets-networks.ts. */
 const PRESETS = {
   'google-tsv': [{ format: 'table', delimiter: '\t', fields: GOOGLE_FIELDS }],
   'google-csv': [{ format: 'table', fields: GOOGLE_FIELDS }],
@@ -161,59 +128,10 @@ const PRESETS = {
     },
     { format: 'json', fields: CJ_JSON_FIELDS },
   ],
-  impact: [
-    { format: 'table', fields: IMPACT_FIELDS },
-    {
-      format: 'xml',
-      items: ['item', 'product'],
-      fields: { ...IMPACT_FIELDS, gtin: ['gtin', 'upc', 'ean', 'isbn'], brand: ['manufacturer', 'brand'] },
-    },
-    {
-      format: 'json',
-      items: 'Items',
-      fields: {
-        gtin: ['Gtin', 'GTIN', 'Upc', 'UPC', 'Ean', 'EAN'],
-        title: 'Name',
-        brand: ['Manufacturer', 'Brand'],
-        price: 'CurrentPrice',
-        oldPrice: 'OriginalPrice',
-        currency: 'Currency',
-        availability: 'StockAvailability',
-        trackingLink: 'Url',
-        image: 'ImageUrl',
-        moreImages: 'AdditionalImageUrls',
-        merchant: 'CampaignName',
-        merchantReference: 'CampaignId',
-        condition: 'Condition',
-        network: { value: 'impact' },
-      },
-    },
-  ],
-  rakuten: [
-    {
-      format: 'table',
-      delimiter: '|',
-      columns: RAKUTEN_COLUMNS,
-      decimal: '.',
-      fields: {
-        gtin: 'upc',
-        title: 'name',
-        brand: ['brand', 'manufacturer'],
-        price: 'retail_price',
-        salePrice: 'sale_price',
-        currency: 'currency',
-        availability: 'availability',
-        trackingLink: 'product_url',
-        image: 'image_url',
-        network: { value: 'rakuten' },
-      },
-    },
-  ],
+  impact: IMPACT_PRESETS,
+  rakuten: RAKUTEN_PRESETS,
   tradedoubler: TRADEDOUBLER_PRESETS,
-  adtraction: [
-    { format: 'table', fields: ADTRACTION_FIELDS },
-    { format: 'xml', items: 'product', fields: ADTRACTION_FIELDS },
-  ],
+  adtraction: ADTRACTION_PRESETS,
   webgains: [
     { format: 'table', fields: WEBGAINS_FIELDS },
     {

@@ -46,7 +46,7 @@ describe('examples', () => {
       expect(html).toContain('<time datetime="2026-11-21T05:12:00.000Z">')
       expect(html.match(/class="vitrine-note"/g)).toHaveLength(1)
       const { notices, header } = example
-      for (const notice of [...notices.terms, notices.coverage, header.disclosure]) {
+      for (const notice of [...notices.order, notices.shipping, notices.coverage, header.disclosure]) {
         expect(notice).toMatch(/\S{2}/)
         expect(html).toContain(notice)
       }
