@@ -156,7 +156,7 @@ export class Connection<Tables, Opened extends OpenDatabase<Tables> = OpenDataba
   }
 
   /** A read that has no cheaper source, so that a visitor waits nearly as long as for the whole response. */
-  readLong<T>(work: (opened: Opened) => Promise<T>): Promise<T> {
+  readForVisitor<T>(work: (opened: Opened) => Promise<T>): Promise<T> {
     return this.#run('read', work, this.#maxSilenceMs)
   }
 

@@ -178,7 +178,7 @@ function createScans(connection: Connection<CopyTables, OpenCopy>, history: Hist
     async findDeals(query, timeoutMs) {
       // What was observed is deleted with the next walk.
       if (history.keptDays === 0 && query.evidence === 'observed') return []
-      return connection.readLong(({ directReads, longReads }) =>
+      return connection.readForVisitor(({ directReads, longReads }) =>
         (isShortRead(query) ? directReads : longReads).findDeals(query, timeoutMs),
       )
     },

@@ -101,7 +101,7 @@ describe('database that cannot be opened', () => {
     clock.advance(WAIT_MS - 1)
     const calls = [
       store.readShort(readOne),
-      store.readLong(readOne),
+      store.readForVisitor(readOne),
       store.read(readOne),
       store.write(readOne),
       store.transact(() => Promise.resolve()),

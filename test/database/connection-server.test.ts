@@ -151,12 +151,12 @@ const readSlowly = async (): Promise<string> => {
 
 test('grid that takes longer than other reads, long visitor timeout - succeeds', async () => {
   const { connection } = await openService({ maxSilenceMs: 5_000 })
-  expect(await connection.readLong(readSlowly)).toBe('deals')
+  expect(await connection.readForVisitor(readSlowly)).toBe('deals')
 })
 
 test('grid without a response - also fails within the visitor timeout', async () => {
   const { connection } = await openService({ maxSilenceMs: 70 })
-  await expect(connection.readLong(() => new Promise(() => {}))).rejects.toThrow('did not respond for 70 ms')
+  await expect(connection.readForVisitor(() => new Promise(() => {}))).rejects.toThrow('did not respond for 70 ms')
 })
 
 test('read without a response - fails before the visitor timeout; its later error marks the database as unavailable', async () => {

@@ -69,7 +69,7 @@ export async function openCatalogStore(options: CatalogStoreOptions): Promise<Ca
     await catalog.close()
     throw error
   })
-  const read: CatalogStore['read'] = (work) => catalog.readLong(({ reader }) => work(reader))
+  const read: CatalogStore['read'] = (work) => catalog.readForVisitor(({ reader }) => work(reader))
   const isServer = options.database.kind === 'postgres'
   return {
     clock,
