@@ -41,7 +41,7 @@ describe('shop file', () => {
 
   test('every field - is read; logos are found beside the file', () => {
     write('logos/a.svg', SVG)
-    write('logos/b.png', PNG)
+    write('logos/b.PNG', PNG)
     write('logos/c.webp', WEBP)
     const { book, data, findLogo } = open(
       writeBook({
@@ -51,7 +51,7 @@ describe('shop file', () => {
           logo: 'logos/a.svg',
           terms: 'Free delivery',
         },
-        Brava: { logo: 'logos/b.png' },
+        Brava: { logo: 'logos/b.PNG' },
         Cirro: { logo: 'logos/c.webp' },
         Plain: {},
       }),
