@@ -2,7 +2,7 @@ import { MAX_IMAGES } from '../../catalog/contract.ts'
 import { FeedHeldError, ImportError, StoreError, UsageError, VitrineError } from '../../errors.ts'
 import { formatNumber, pluralize } from '../../lib/format.ts'
 import { describeReasons } from '../../catalog/feed-report.ts'
-import { describeStoreFailure } from '../../database/failures.ts'
+import { describeStoreFailure, isUnavailable } from '../../database/failures.ts'
 import type { CatalogStore } from '../store/catalog-store.ts'
 import { type FeedResult, findFeedById, insertFeed, saveFeedResult, updateFeed } from '../store/feeds.ts'
 import { findMeta, setMeta } from '../store/meta.ts'
@@ -90,13 +90,14 @@ export type ImportSummary = ShopReport &
  * Import a file in one transaction. It replaces what the same feed brought before.
  * @throws ImportError when the file is unreadable or has no usable product, or `signal` aborts; FeedHeldError when too many
  * offers would be removed; UsageError for an unknown channel or feed; StoreError when the catalog cannot be written. Nothing is
- * changed then; the rejects file stays to explain why.
+ * changed then, unless the connection was lost during the commit; the rejects file stays to explain why.
  */
 export async function importFeed(options: ImportFeedOptions): Promise<ImportSummary> {
   const { store, file, settings = {} } = options
   const { path, label, charset } = file
   let feed: OpenFeed | undefined
   let rejects: RejectsFile | undefined
+  let isCommitting = false
   try {
     feed = await openFeed(path, label)
     const { map, ...others } = toReaderOptions(settings)
@@ -105,27 +106,33 @@ export async function importFeed(options: ImportFeedOptions): Promise<ImportSumm
     rejects = createRejectsFile(file.rejectsPaths)
     const run = { options, feed, source, rejects, ending }
     // The feed is a stream that is read once, so a transaction cannot be repeated.
-    return await store.write((transaction) => runImport(transaction, run), { isOneShot: true })
+    const write = async (transaction: Catalog): Promise<ImportSummary> => {
+      const summary = await runImport(transaction, run)
+      isCommitting = true
+      return summary
+    }
+    return await store.write(write, { isOneShot: true })
   } catch (error) {
-    throw toImportError(error)
+    throw toImportError(error, isCommitting)
   } finally {
     rejects?.close()
     await feed?.close()
   }
 }
 
-function toImportError(error: unknown): unknown {
+function toImportError(error: unknown, isCommitting: boolean): unknown {
   if (error instanceof ImportError)
     return new ImportError(`${error.message}; nothing was changed`, { cause: error.cause })
   const isExplained =
     error instanceof VitrineError && !(error instanceof StoreError && error.cause !== undefined)
   if (isExplained) return error
-  return new StoreError(
-    `the feed could not be imported: ${describeStoreFailure(error)}. Nothing was changed`,
-    {
-      cause: error,
-    },
-  )
+  const reason = describeStoreFailure(error)
+  if (isCommitting && isUnavailable(error))
+    return new StoreError(
+      `the connection was lost before the database confirmed the import: ${reason}. Import the feed again, which changes nothing if it was stored`,
+      { cause: error },
+    )
+  return new StoreError(`the feed could not be imported: ${reason}. Nothing was changed`, { cause: error })
 }
 
 type ImportTask = Readonly<{

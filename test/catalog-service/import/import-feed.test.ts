@@ -8,7 +8,9 @@ import { fetchOwnedChannels } from '../../../src/catalog-service/store/channels.
 import { getCatalogId } from '../../../src/catalog-service/store/meta.ts'
 import { openCatalogStore } from '../../../src/catalog-service/store/open-store.ts'
 import { findDefaultOrganization } from '../../../src/catalog-service/store/organizations.ts'
+import type { CatalogStore } from '../../../src/catalog-service/store/catalog-store.ts'
 import type { WireProduct } from '../../../src/catalog/contract.ts'
+import { StoreError } from '../../../src/errors.ts'
 import {
   CHECKED_AT,
   GTINS,
@@ -21,6 +23,23 @@ import {
   writeFeed,
 } from '../harness.ts'
 import { getReader } from '../store-handles.ts'
+
+describe('import, whose connection is lost after the commit', () => {
+  it('says that the feed may have been stored; the next import finds it unchanged', async () => {
+    const fixture = await openTestStore()
+    const { store } = fixture
+    const write: CatalogStore['write'] = async (work, rules) => {
+      await store.write(work, rules)
+      throw new StoreError('the write failed', { cause: new Error('Connection terminated unexpectedly') })
+    }
+    await expect(
+      importRows({ ...fixture, store: { ...store, write } }, [createProduct('17')]),
+    ).rejects.toThrow(
+      'the connection was lost before the database confirmed the import: Connection terminated unexpectedly. Import the feed again',
+    )
+    expect(await importRows(fixture, [createProduct('17')])).toMatchObject({ offers: 1, removedOffers: 0 })
+  })
+})
 
 describe('import, into an empty catalog', () => {
   it('feed - two networks, two merchants - creates organization, channel, network channels and approvals', async () => {
