@@ -1,6 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import type { Offer, Product } from '../../src/catalog/contract.ts'
-import { addDropCounts, parseChannelList, parseProduct, parseProductPage } from '../../src/catalog/parse.ts'
+import {
+  addDropCounts,
+  addDroppedGtins,
+  parseChannelList,
+  parseProduct,
+  parseProductPage,
+} from '../../src/catalog/parse.ts'
 import { CHANNEL_ID, makeWireOffer, makeWireProduct } from '../helpers/fake-catalog.ts'
 import { toGtin } from '../helpers/products.ts'
 
@@ -267,6 +273,13 @@ describe('pages', () => {
       price: Array.from({ length: 10 }, (_, index) => toGtin(index)),
       product: [toGtin(30)],
     })
+  })
+
+  it('GTINs of dropped items - of several pages, also the first ten', () => {
+    const gtins = Array.from({ length: 15 }, (_, index) => toGtin(index))
+    const total = { price: gtins.slice(0, 7) }
+    addDroppedGtins(total, { price: gtins.slice(5) })
+    expect(total).toEqual({ price: gtins.slice(0, 10) })
   })
 
   it('product - has the counts of its dropped offers, or none', () => {
