@@ -42,18 +42,28 @@ export function createSilenceLimit(): SilenceLimit {
   return <T>(call: Promise<T>, maxSilenceMs: number) => {
     const sinceMs = performance.now()
     return new Promise<T>((resolve, reject) => {
-      const failIfSilent = async (): Promise<void> => {
+      let isSettled = false
+      let cancel = startTimer(maxSilenceMs)
+      function startTimer(waitMs: number): () => void {
+        return systemClock.startTimer(waitMs, () => void failIfSilent())
+      }
+      async function failIfSilent(): Promise<void> {
         // First process responses that arrived while this process was busy.
         await yieldToEventLoop()
-        if (respondedMs <= sinceMs)
-          reject(new StoreError(`the database did not respond for ${maxSilenceMs} ms`))
+        if (isSettled) return
+        const restMs = Math.max(respondedMs, sinceMs) + maxSilenceMs - performance.now()
+        if (restMs > 0) cancel = startTimer(restMs)
+        else reject(new StoreError(`the database did not respond for ${maxSilenceMs} ms`))
       }
-      const cancel = systemClock.startTimer(maxSilenceMs, () => void failIfSilent())
       const end = (result: T): void => {
         respondedMs = performance.now()
         resolve(result)
       }
-      void call.then(end, reject).finally(cancel)
+      const settle = (): void => {
+        isSettled = true
+        cancel()
+      }
+      void call.then(end, reject).finally(settle)
     })
   }
 }

@@ -68,7 +68,7 @@ const SILENCE_GRACE_MS = 500
 
 const IDLE_TRANSACTION_MS: number = 10 * SECOND_MS
 
-/** Prepared statements per connection; the code has fewer distinct statements. */
+/** Prepared statements per connection; further texts are parsed each time. */
 const MAX_PREPARED = 200
 
 /** Types parsed as numbers: bigint (20) and numeric (1700), the type of its sums. All our values are below 2^53. */

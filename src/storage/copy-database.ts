@@ -34,7 +34,7 @@ const WRITE_TIMEOUT_FACTOR = 2
 /** A walk can count a whole catalog. */
 const WALK_STATEMENT_MS: number = 2 * MINUTE_MS
 
-/** One connection writes a page while the other reads the copy's rows for the next page. */
+/** One connection writes a page while the other extends the lease. */
 const WALK_CONNECTIONS = 2
 
 /** Share of the pool for writes; the rest is for reads. */

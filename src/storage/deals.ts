@@ -161,11 +161,15 @@ export async function computeDealCurrency(
   return rows[0]?.currency
 }
 
-/** Find the default currency of a grid. Compute it when the walk found no deals, because a look-up can add the first one. */
+/**
+ * Find the default currency of a grid; `undefined` before the first walk. Compute it when the walk found no deals, because a look-up
+ * can add the first one.
+ */
 export async function findDealCurrency(
   database: Kysely<CopyTables>,
   { id, currentWalk, dealCurrency }: CopyRow,
 ): Promise<string | undefined> {
+  if (currentWalk === 0) return undefined
   return dealCurrency ?? computeDealCurrency(database, id, currentWalk)
 }
 

@@ -156,7 +156,8 @@ export async function insertEvents(
     details: JSON.stringify(details),
   }))
   await insertRows(transaction, 'events', rows)
-  await execute(transaction, 'delete from events where at_ms < ?', [nowMs - KEPT_EVENTS_MS])
+  const oldestMs = nowMs - KEPT_EVENTS_MS
+  await execute(transaction, 'delete from events where catalog = ? and at_ms < ?', [catalog, oldestMs])
   const statement = `delete from events where id in (select id from events where catalog = ?
     order by at_ms desc, position, id limit ? offset ?)`
   await execute(transaction, statement, [catalog, 2 * MAX_EVENTS, MAX_EVENTS])

@@ -27,16 +27,15 @@ export type OpenLongReads = (
 
 /**
  * Create the long reads of a connection. SQLite runs them to completion on the calling thread. PostgreSQL cancels each
- * statement of `findDeals` after `timeoutMs`.
+ * statement of `findDeals` after `timeoutMs`, or after `statementTimeoutMs` as any other.
  */
-export function createLongReads(readCopy: CopyReader): LongReads {
+export function createLongReads(readCopy: CopyReader, statementTimeoutMs = Infinity): LongReads {
   return {
     findDeals: (query, timeoutMs) =>
       readCopy(query.channelId, [], async (snapshot, copy) => {
         if (timeoutMs === undefined || !isPostgres(snapshot)) return findDeals(snapshot, copy, query)
-        await sql`set local statement_timeout = ${sql.lit(Math.max(1, Math.ceil(timeoutMs)))}`.execute(
-          snapshot,
-        )
+        const limitMs = Math.max(1, Math.ceil(Math.min(timeoutMs, statementTimeoutMs)))
+        await sql`set local statement_timeout = ${sql.lit(limitMs)}`.execute(snapshot)
         return findDeals(snapshot, copy, query).catch((error: unknown) => {
           throw isTimeout(error) ? createTimeoutError(error) : error
         })
@@ -119,7 +118,6 @@ class ReadThread {
 
   async read<T>(request: ReadRequest): Promise<T> {
     if (this.#isClosed) throw new StoreError('the stored copy is closed')
-    this.#running ??= this.#start()
     return this.#queue.run(async () => {
       // It may have crashed since.
       const thread = (this.#running ??= this.#start())

@@ -29,7 +29,14 @@ import {
   recordObservedDays,
   recordSightings,
 } from './price-history.ts'
-import { type Version, collectFirstSeen, deleteVersions, insertVersions, saveFirstSeen } from './versions.ts'
+import {
+  LAPSED_RETENTION_MS,
+  type Version,
+  collectFirstSeen,
+  deleteVersions,
+  insertVersions,
+  saveFirstSeen,
+} from './versions.ts'
 import type { CopyEntry, Lookup } from './store.ts'
 
 /** Absences older than any page that is still being written are deleted. */
@@ -177,7 +184,11 @@ async function putEntries(
   if (returnedGtins.length > 0)
     await sql`delete from absences
       where copy_id = ${copy.id} and ${inList(transaction, 'gtin', returnedGtins)}`.execute(transaction)
-  const firstSeen = await collectFirstSeen(transaction, copy.id, { replacedIds, storedProducts })
+  const firstSeen = await collectFirstSeen(transaction, copy.id, {
+    replacedIds,
+    storedProducts,
+    seenMs: nowMs,
+  })
   await deleteVersions(transaction, replacedIds)
   const findReference = await recordLookups(transaction, copy.id, { looked, nowMs, history })
   await insertVersions(transaction, storedProducts, {
@@ -279,6 +290,11 @@ async function putAbsences(
   // Walks delete old absences, too, but there may be no walks. This reads all absences of the copy.
   const oldestMs = Math.min(nowMs, ...absences.map(({ asOfMs }) => asOfMs)) - ABSENCE_RETENTION_MS
   await execute(transaction, 'delete from absences where copy_id = ? and as_of_ms < ?', [copyId, oldestMs])
+  const lapsedMs = nowMs - LAPSED_RETENTION_MS
+  await execute(transaction, 'delete from lapsed_deals where copy_id = ? and lapsed_at_ms < ?', [
+    copyId,
+    lapsedMs,
+  ])
   for (const { gtin, asOfMs, versions } of absences) {
     const ids = versions.map(({ id }) => id)
     await saveFirstSeen(transaction, ids, asOfMs)

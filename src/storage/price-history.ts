@@ -192,15 +192,15 @@ function toWalkedDays(row: WalkedJson | undefined): WalkedDays {
 }
 
 /**
- * Record that a walk has seen the products of a range: extend the range of the page before it, or add one. Later days come from a
- * wrong clock.
+ * Record that a walk has seen the products of a range: extend the range of the page before it, or add one. Days after the next one
+ * come from a wrong clock; at midnight, a page can be older than the one before it.
  */
 export async function recordWalkedRange(
   transaction: Transaction<CopyTables>,
   copyId: number,
   { day, after_gtin: after, until_gtin: until }: WalkedRange,
 ): Promise<void> {
-  await execute(transaction, 'delete from observed_days where copy_id = ? and day > ?', [copyId, day])
+  await execute(transaction, 'delete from observed_days where copy_id = ? and day > ?', [copyId, day + 1])
   const extend = `update observed_days set until_gtin = ?, is_imported = 0
     where copy_id = ? and day = ? and after_gtin <= ? and until_gtin >= ? and until_gtin < ?`
   await execute(transaction, extend, [until, copyId, day, after, after, until])

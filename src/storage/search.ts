@@ -10,7 +10,7 @@ import type { CopyEntry } from './store.ts'
 
 /**
  * Full-text search: FTS5 on SQLite, `tsvector` on PostgreSQL. This program splits the words for PostgreSQL, so that a search has
- * the same results on both.
+ * the same results on both, unless its words are in more than `MAX_CANDIDATES` products: then each engine ranks a sample.
  */
 
 /** A word of both indexes: letters and digits. */

@@ -203,7 +203,7 @@ export type CopyStore = QuotaStore &
     getCopyState(channelId: string): Promise<CopyState>
     /** Find what the entry of a product lacked in the walk that readers see; `undefined` when it was not malformed. */
     findMalformedEntry(channelId: string, gtin: string): Promise<ProductProblem | undefined>
-    /** Find a page of a grid. @throws UnavailableError when it takes longer than `timeoutMs` */
+    /** Find a page of a grid. @throws UnavailableError when it, or on PostgreSQL one of its statements, takes longer than `timeoutMs` */
     findDeals(query: DealQuery, timeoutMs?: number): Promise<readonly DealEntry[]>
     /**
      * Count the deals of a grid: the 20,000 with the highest discount, with at most 30 brands and 30 merchants.

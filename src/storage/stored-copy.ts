@@ -2,9 +2,11 @@ import { type Kysely, sql } from 'kysely'
 import { type Clock, SECOND_MS, systemClock } from '../clock.ts'
 import type { DatabaseAddress } from '../config/database-address.ts'
 import { type Connection, type ServiceOptions, openConnection } from '../database/connection.ts'
+import { isPostgres } from '../database/dialect.ts'
 import { readDatabaseTime } from '../database/leases.ts'
 import type { MigrationListener } from '../database/migrate.ts'
 import { type LockTimeouts, type OpenDatabase, readInSnapshot } from '../database/open-database.ts'
+import { runWithDeadline } from '../database/sqlite.ts'
 import { findFileId } from '../lib/files.ts'
 import { findChannelList, putChannelList, recordEmptyChannelList } from './channels.ts'
 import { type CopyAccess, openCopyDatabase, shrinkFile, toConnectionKind } from './copy-database.ts'
@@ -34,7 +36,7 @@ import {
 import { updateQuota } from './quota.ts'
 import { findUnfinishedWalks } from './walk-leases.ts'
 import { maintainSearchIndex } from './search-index.ts'
-import { type CopyEntry, type CopyStore, type WalkStore, isShortRead } from './store.ts'
+import { type CopyEntry, type CopyStore, type DealEntry, type WalkStore, isShortRead } from './store.ts'
 import { createWalkStore } from './walks.ts'
 
 export type StoredCopyOptions = Readonly<{
@@ -172,15 +174,22 @@ function createShortReads(
   } satisfies Partial<CopyStore>
 }
 
+/** How long a short read of deals may block the thread that serves visitors. */
+const MAX_SHORT_READ_MS = 20
+
 /** Reads that can scan a whole copy. */
 function createScans(connection: Connection<CopyTables, OpenCopy>, history: HistoryRules) {
   return {
     async findDeals(query, timeoutMs) {
       // What was observed is deleted with the next walk.
       if (history.keptDays === 0 && query.evidence === 'observed') return []
-      return connection.readForVisitor(({ directReads, longReads }) =>
-        (isShortRead(query) ? directReads : longReads).findDeals(query, timeoutMs),
-      )
+      return connection.readForVisitor(async ({ reader, directReads, longReads }) => {
+        if (!isShortRead(query)) return longReads.findDeals(query, timeoutMs)
+        const read = (): Promise<readonly DealEntry[]> => directReads.findDeals(query, timeoutMs)
+        if (isPostgres(reader)) return read()
+        // Where few deals are in stock, a page reads many: then the thread reads it.
+        return (await runWithDeadline(MAX_SHORT_READ_MS, read)) ?? longReads.findDeals(query, timeoutMs)
+      })
     },
     countDeals: (query, shopKeys) =>
       connection.read(({ longReads }) => longReads.countDeals(query, shopKeys)),
@@ -234,7 +243,10 @@ async function openCopy(options: StoredCopyOptions, timeouts?: LockTimeouts): Pr
   const readThread = isFile ? openLongReads?.({ path: database.path, catalog }) : undefined
   const index = database.kind === 'sqlite' ? maintainSearchIndex(opened.writer) : undefined
   const readCopy = createCopyReader(opened.reader, catalog, clock)
-  const directReads = createLongReads(readCopy)
+  const directReads = createLongReads(
+    readCopy,
+    database.kind === 'postgres' ? database.statementTimeoutMs : Infinity,
+  )
   return {
     ...opened,
     ...(index && { repair: index.repair }),

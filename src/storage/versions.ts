@@ -1,4 +1,5 @@
 import { type Selectable, type Transaction, sql } from 'kysely'
+import { DAY_MS } from '../clock.ts'
 import { createRowSource, execute, inList, insertRows, insertRowsForIds } from '../database/dialect.ts'
 import { toOfferKey } from '../offers/deals.ts'
 import { toPictureHash } from '../offers/pictures.ts'
@@ -128,13 +129,14 @@ export async function collectFirstSeen(
   {
     replacedIds,
     storedProducts,
-  }: Readonly<{ replacedIds: readonly number[]; storedProducts: readonly StoredProduct[] }>,
+    seenMs,
+  }: Readonly<{ replacedIds: readonly number[]; storedProducts: readonly StoredProduct[]; seenMs: number }>,
 ): Promise<FirstSeen> {
   const knownTimes = await readFirstSeen(transaction, replacedIds)
   const unseenGtins = storedProducts.flatMap(({ content: { gtin }, deals }) =>
     deals.some(({ offer }) => !knownTimes.has(toFirstSeenKey(gtin, toOfferKey(offer)))) ? gtin : [],
   )
-  return new Map([...(await takeSavedFirstSeen(transaction, copyId, unseenGtins)), ...knownTimes])
+  return new Map([...(await takeSavedFirstSeen(transaction, copyId, unseenGtins, seenMs)), ...knownTimes])
 }
 
 /** Read the first-seen times of some versions; the earliest when two versions have the same offer. */
@@ -163,18 +165,24 @@ export async function saveFirstSeen(
     set first_seen_ms = excluded.first_seen_ms, lapsed_at_ms = excluded.lapsed_at_ms`.execute(transaction)
 }
 
-/** Read and delete the saved first-seen times of products that have returned. */
+/** An offer that returns later than this counts as new. */
+export const LAPSED_RETENTION_MS: number = 7 * DAY_MS
+
+/** Read and delete the saved first-seen times of products that have returned at `seenMs`. */
 export async function takeSavedFirstSeen(
   transaction: Transaction<CopyTables>,
   copyId: number,
   gtins: readonly string[],
+  seenMs: number,
 ): Promise<FirstSeen> {
   if (gtins.length === 0) return new Map()
   const hasReturned = sql`copy_id = ${copyId} and ${inList(transaction, 'gtin', gtins)}`
-  const { rows } = await sql<OfferFirstSeen>`
-    select gtin, offer_key, first_seen_ms from lapsed_deals where ${hasReturned}`.execute(transaction)
+  const { rows } = await sql<OfferFirstSeen & { lapsed_at_ms: number }>`
+    select gtin, offer_key, first_seen_ms, lapsed_at_ms from lapsed_deals where ${hasReturned}`.execute(
+    transaction,
+  )
   if (rows.length > 0) await sql`delete from lapsed_deals where ${hasReturned}`.execute(transaction)
-  return toFirstSeen(rows)
+  return toFirstSeen(rows.filter((row) => row.lapsed_at_ms >= seenMs - LAPSED_RETENTION_MS))
 }
 
 // Products that a walk leaves out because they are too large. Their stored data stay and age (ADR 0007).

@@ -1,6 +1,6 @@
 import { type Kysely, type RawBuilder, type SqlBool, type Transaction, sql } from 'kysely'
 import { type DropCounts, addDropCounts, countMalformedOffers, isMostlyMalformed } from '../catalog/parse.ts'
-import { type Clock, DAY_MS, isFuture, toLatestPlausibleMs } from '../clock.ts'
+import { type Clock, isFuture, toLatestPlausibleMs } from '../clock.ts'
 import { isPostgres, inList } from '../database/dialect.ts'
 import { WalkError } from '../errors.ts'
 import { toDay } from '../offers/price-history.ts'
@@ -15,7 +15,7 @@ import { type EndedWalk, prepareEvents } from './event-detection.ts'
 import { deleteHistories } from './observed-deals.ts'
 import { MAX_TRANSACTION_ROWS, applyPage } from './pages.ts'
 import type { HistoryRules } from './price-history.ts'
-import { deleteVersions } from './versions.ts'
+import { LAPSED_RETENTION_MS, deleteVersions } from './versions.ts'
 import { type WalkWriter, createWalkLeases } from './walk-leases.ts'
 import type { HeldWalk, WalkPosition, WalkStore } from './store.ts'
 import { SQLITE_DEAL_INDEXES } from './tables.ts'
@@ -24,7 +24,6 @@ import { SQLITE_DEAL_INDEXES } from './tables.ts'
 const MAX_TRANSACTION_PRODUCTS = 100
 
 /** How long the first-seen times of an absent product's deals are kept. A deal that returns later counts as new. */
-const LAPSED_RETENTION_MS: number = 7 * DAY_MS
 
 export function createWalkStore(
   connection: CopyConnection,
@@ -245,11 +244,9 @@ async function deleteInSteps(
 }
 
 /**
- * SQLite drops the deal indexes during the first walk. Updating them costs more than the rest of the walk; building them at the
- * end costs a tenth. Grids are unavailable until then (ADR 0007).
+ * Drop the deal indexes on SQLite, unless the database has a complete copy. In the first walk, updating them costs more than the
+ * rest; building them at the end costs a tenth. Grids are unavailable until then (ADR 0007).
  */
-
-/** Drop the indexes, unless the database has a complete copy. */
 async function dropDealIndexes(database: Kysely<CopyTables>): Promise<void> {
   if (isPostgres(database)) return
   await database.transaction().execute(async (transaction) => {
@@ -260,7 +257,7 @@ async function dropDealIndexes(database: Kysely<CopyTables>): Promise<void> {
   })
 }
 
-/** Create missing indexes, each in its own transaction. */
+/** Create missing indexes. */
 async function createDealIndexes(database: Kysely<CopyTables>): Promise<void> {
   if (isPostgres(database)) return
   for (const [name, target] of Object.entries(SQLITE_DEAL_INDEXES))
@@ -292,26 +289,35 @@ async function pruneHistory(
     where copy_id = ${copyId} and ${isPruned}`
   const { rows } = await connection.write(({ writer }) => select.execute(writer))
   const oldestDay = rows[0]?.day ?? null
-  if (oldestDay === null) return
+  // Look-ups delete all days at once while none are kept, so prices may be left.
+  if (oldestDay === null && kept !== null) return
   // Only a change or run that ends on a pruned day, or a change of the first kept one, lets changes go: itself, or the one before.
   const isDue =
     kept === null
       ? isPruned
       : sql`(day between ${oldestDay} and ${kept.firstDay} or until_day between ${oldestDay} and ${kept.firstDay}
         or day > ${today + 1})`
+  await pruneDueProducts(connection, copyId, { isDue, kept })
+  // Last, so that a killed process starts again.
+  const deletion = sql`delete from observed_days where copy_id = ${copyId} and ${isPruned}`
+  await connection.write(({ writer }) => deletion.execute(writer))
+}
+
+async function pruneDueProducts(
+  connection: CopyConnection,
+  copyId: number,
+  { isDue, kept }: Pick<Pruning, 'isDue' | 'kept'>,
+): Promise<void> {
   let afterGtin = ''
   for (;;) {
     const after = afterGtin
     const gtins = await connection.write(({ writer }) =>
       readDueGtins(writer, copyId, { afterGtin: after, isDue }),
     )
-    if (gtins.length === 0) break
+    if (gtins.length === 0) return
     await connection.transact((transaction) => pruneProducts(transaction, copyId, { gtins, kept }))
     afterGtin = gtins.at(-1) ?? ''
   }
-  // Last, so that a killed process starts again.
-  const deletion = sql`delete from observed_days where copy_id = ${copyId} and ${isPruned}`
-  await connection.write(({ writer }) => deletion.execute(writer))
 }
 
 async function readDueGtins(

@@ -131,6 +131,16 @@ describe('health and metrics endpoints', () => {
     expect(await readGauges()).toEqual(['vitrine_feed_age_seconds{feed="feed"} 3456000', ...expected])
   })
 
+  it('feeds, while the database cannot be read - keep their values, so that alerts on them do not end', async () => {
+    const fixture = await startStandalone()
+    const readGauges = async (): Promise<readonly string[]> =>
+      (await fixture.visit('/metrics')).body.toString('utf8').match(/^vitrine_feed_.*$/gm) ?? []
+    const before = await readGauges()
+    expect(before).toHaveLength(3)
+    await fixture.store.close()
+    expect(await readGauges()).toEqual(before)
+  })
+
   it('readyz, with the admin password - the state of the feeds', async () => {
     const fixture = await startStandalone({ password: 'correct' })
     expect(readJson(await fixture.visit('/readyz'))).not.toHaveProperty('detail')

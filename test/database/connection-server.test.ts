@@ -156,7 +156,17 @@ test('grid that takes longer than other reads, long visitor timeout - succeeds',
 
 test('grid without a response - also fails within the visitor timeout', async () => {
   const { connection } = await openService({ maxSilenceMs: 70 })
-  await expect(connection.readForVisitor(() => new Promise(() => {}))).rejects.toThrow('did not respond for 70 ms')
+  await expect(connection.readForVisitor(() => new Promise(() => {}))).rejects.toThrow(
+    'did not respond for 70 ms',
+  )
+})
+
+test('server that falls silent after a response to another read - the read fails within the visitor timeout', async () => {
+  const { connection } = await openService({ maxSilenceMs: 150 })
+  const silent = connection.readForVisitor(() => new Promise(() => {}))
+  silent.catch(() => {})
+  await connection.readShort(value)
+  await expect(silent).rejects.toThrow('did not respond for 150 ms')
 })
 
 test('read without a response - fails before the visitor timeout; its later error marks the database as unavailable', async () => {

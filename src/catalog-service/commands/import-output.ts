@@ -29,7 +29,7 @@ export async function findHints(
   const frameOriginHint = channel === undefined ? null : findFrameOriginHint(config, channel)
   const isOwn = ({ subject }: FeedWarning): boolean =>
     !subject.startsWith('network ') || pageNetworks.byTemplate.includes(subject.slice('network '.length))
-  const warnings = (await read(findShopWarnings)).filter(isOwn)
+  const warnings = (await findShopWarnings(read)).filter(isOwn)
   return [
     ...networks.flatMap((network) => listMissingReferenceWarnings(network, networkChannels)),
     ...warnings.flatMap(({ subject, message, remedy }) => [`${subject}: ${message}:`, `  ${remedy}`]),

@@ -96,25 +96,25 @@ export async function readFeedReport(
   { priceMaxAgeSeconds, hasWarnings }: Readonly<{ priceMaxAgeSeconds: number; hasWarnings: boolean }>,
 ): Promise<FeedReport> {
   const feeds = await fetchFeedStates(store, { priceMaxAgeSeconds })
-  return { feeds, warnings: hasWarnings ? await store.read((reader) => findFeedWarnings(reader, feeds)) : [] }
+  return { feeds, warnings: hasWarnings ? await findFeedWarnings(store.read, feeds) : [] }
 }
 
-async function findFeedWarnings(
-  reader: Catalog,
-  states: readonly FeedState[],
-): Promise<readonly FeedWarning[]> {
+type Read = CatalogStore['read']
+
+/** Each statement is a read of its own, because a server limits the time of a read. */
+async function findFeedWarnings(read: Read, states: readonly FeedState[]): Promise<readonly FeedWarning[]> {
   if (states.length === 0) return []
   return [
     ...states.flatMap((state) => describeState(state)),
-    ...(await findHiddenNetworks(reader)),
-    ...(await findUntrackedNetworks(reader)),
-    ...(await findShopWarnings(reader)),
+    ...(await read(findHiddenNetworks)),
+    ...(await read(findUntrackedNetworks)),
+    ...(await findShopWarnings(read)),
   ]
 }
 
 /** Find shops whose links earn nothing, and shops that readers see twice. */
-export async function findShopWarnings(reader: Catalog): Promise<readonly FeedWarning[]> {
-  return [...(await findMissingReferences(reader)), ...(await findDoubledShops(reader))]
+export async function findShopWarnings(read: Read): Promise<readonly FeedWarning[]> {
+  return [...(await read(findMissingReferences)), ...(await findDoubledShops(read))]
 }
 
 function describeState(state: FeedState): readonly FeedWarning[] {
@@ -262,8 +262,11 @@ async function findMissingReferences(database: Catalog): Promise<readonly FeedWa
       and n.link_template <> replace(n.link_template, '{merchant}', '')
     order by n.name, m.name`.execute(database)
   const shopsByNetwork = new Map<string, string[]>()
-  for (const { network, shop } of rows)
-    shopsByNetwork.set(network, [...(shopsByNetwork.get(network) ?? []), shop])
+  for (const { network, shop } of rows) {
+    const shops = shopsByNetwork.get(network) ?? []
+    shops.push(shop)
+    shopsByNetwork.set(network, shops)
+  }
   return [...shopsByNetwork].map(([network, shops]) => ({
     subject: `network ${network}`,
     message: `${pluralize(shops.length, 'shop')} without the network's reference, so their names are in the links: ${listNames(shops)}`,
@@ -295,14 +298,10 @@ type ShopPair = Readonly<{
 }>
 
 /** One shop under two names: readers see it twice. */
-async function findDoubledShops(database: Catalog): Promise<readonly FeedWarning[]> {
+async function findDoubledShops(read: Read): Promise<readonly FeedWarning[]> {
   const pairs: ShopPair[] = []
-  const { rows: shops } = await sql<ComparedShop>`
-    select distinct s.feed_id as "feedId", s.merchant_id as "merchantId", m.name as shop, f.name as feed,
-      f.organization_id as "organizationId", f.channel_id as "channelId"
-    from feed_shops s join feeds f on f.id = s.feed_id join merchants m on m.id = s.merchant_id
-    order by f.name, m.name limit ${MAX_COMPARED_SHOPS}`.execute(database)
-  for (const shop of shops) pairs.push(...(await findDoubles(database, shop)))
+  for (const shop of await read(fetchComparedShops))
+    pairs.push(...(await read((database) => findDoubles(database, shop))))
   return pairs
     .filter(
       (pair) => isKept(pair) || !pairs.some(({ shop, other }) => shop === pair.other && other === pair.shop),
@@ -312,6 +311,15 @@ async function findDoubledShops(database: Catalog): Promise<readonly FeedWarning
       message: `the shop "${other}" has the same links, so readers see one shop twice (${feed === otherFeed ? `feed ${feed}` : `feeds ${feed} and ${otherFeed}`})`,
       remedy: `vitrine catalog merchants revoke ${toShellWord(other)} --channel ${channelId ?? 'ID'}`,
     }))
+}
+
+async function fetchComparedShops(database: Catalog): Promise<readonly ComparedShop[]> {
+  const { rows } = await sql<ComparedShop>`
+    select distinct s.feed_id as "feedId", s.merchant_id as "merchantId", m.name as shop, f.name as feed,
+      f.organization_id as "organizationId", f.channel_id as "channelId"
+    from feed_shops s join feeds f on f.id = s.feed_id join merchants m on m.id = s.merchant_id
+    order by f.name, m.name limit ${MAX_COMPARED_SHOPS}`.execute(database)
+  return rows
 }
 
 type ComparedShop = Readonly<{

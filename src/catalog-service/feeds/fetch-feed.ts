@@ -29,7 +29,7 @@ import {
   readValidators,
   toConditionalHeaders,
 } from '../../outgoing/response-headers.ts'
-import { isCompressedFile } from '../import/open-feed.ts'
+import { END_BYTES, endsWithRow, isCompressedFile } from '../import/open-feed.ts'
 import { type FeedSecrets, fillSecrets, resolveFeedAddress } from './feed-address.ts'
 
 /** Redirects followed; each target is checked like the address itself. */
@@ -270,17 +270,13 @@ async function storeBody(
   return hash.digest('base64url')
 }
 
-/** Bytes at the end of a file that show whether it ends with a row. */
-const END_BYTES = 100
-
-/** Gzip and zip files know their own end. In UTF-16, each character has a byte that is 0. */
+/** Gzip and zip files know their own end. */
 async function checkEnd(file: FileHandle, sizeBytes: number, label: string): Promise<void> {
   const { buffer: head } = await file.read(Buffer.alloc(END_BYTES), 0, END_BYTES, 0)
   if (isCompressedFile(head)) return
   const start = Math.max(0, sizeBytes - END_BYTES)
   const { buffer: end } = await file.read(Buffer.alloc(sizeBytes - start), 0, sizeBytes - start, start)
-  // oxlint-disable-next-line no-control-regex -- the byte that is 0
-  if (!/[\r\n>\]}][\s\0]*$/.test(end.toString('latin1')))
+  if (!endsWithRow(end))
     throw new FeedFetchError(`${label} ended in the middle of a row, and its server did not send its length`)
 }
 

@@ -10,6 +10,7 @@ import { VERSION } from '../../lib/files.ts'
 import { type ImportProgress, type ImportSummary, importFeed } from '../import/import-feed.ts'
 import { toReadSettings } from '../import/read-feed.ts'
 import type { CatalogStore } from '../store/catalog-store.ts'
+import type { Catalog } from '../store/schema.ts'
 import {
   type FeedAttempt,
   type FeedFailure,
@@ -156,7 +157,7 @@ async function getRunnableFeed({ read }: CatalogStore, feedId: number): Promise<
 async function fetchAndImport(options: RunFeedOptions): Promise<FeedRun> {
   const { store, feedId, folder, isLossAccepted = false } = options
   const feed = await getRunnableFeed(store, feedId)
-  const settingsDigest = await computeSettingsDigest(store, feed)
+  const settingsDigest = await store.read((reader) => computeSettingsDigest(reader, feed))
   const isKnown = !isLossAccepted && feed.fetchedAtMs !== null && feed.settingsDigest === settingsDigest
   createFeedsFolder(folder)
   const path = createDownloadPath(folder, feed.name)
@@ -173,6 +174,8 @@ async function fetchAndImport(options: RunFeedOptions): Promise<FeedRun> {
       signal: options.signal,
       onProgress: options.onDownload,
     })
+    // Both ways end with a write, and an import that runs holds the lock for minutes.
+    await options.waitForImport?.()
     if (fetched === null || (isKnown && isSameContent(feed, fetched))) {
       const { fetchedAtMs, etag, lastModified } = fetched ?? { ...feed, fetchedAtMs: startedAtMs }
       await store.write(async (database) => {
@@ -184,12 +187,7 @@ async function fetchAndImport(options: RunFeedOptions): Promise<FeedRun> {
       })
       return { kind: 'unchanged', feed }
     }
-    await options.waitForImport?.()
-    const summary = await importFetched(options, feed, fetched)
-    // The import may have created network channels.
-    const newDigest = await computeSettingsDigest(store, feed)
-    await store.write((database) => saveFeedResult(database, feedId, { settingsDigest: newDigest }))
-    return { kind: 'imported', summary }
+    return { kind: 'imported', summary: await importFetched(options, feed, fetched) }
   } finally {
     rmSync(path, { force: true })
   }
@@ -222,7 +220,8 @@ function importFetched(
       label,
       charset,
       rejectsPaths: [getRejectsPath(folder, feed.name)],
-      result: { fetchedAtMs, etag, lastModified, contentDigest, settingsDigest: null },
+      result: { fetchedAtMs, etag, lastModified, contentDigest },
+      computeSettingsDigest: (database) => computeSettingsDigest(database, feed),
     },
     feed: { id: feedId },
     settings: toReadSettings(feed),
@@ -233,11 +232,11 @@ function importFetched(
 }
 
 /** Digest of everything but the file that determines what a run writes. */
-async function computeSettingsDigest({ read }: CatalogStore, feed: Feed): Promise<string> {
+async function computeSettingsDigest(database: Catalog, feed: Feed): Promise<string> {
   const { url, headerFile, channelId, format, map, network, merchant, currency, decimal, encoding } = feed
   const select = sql<{ id: number; network_id: number }>`
     select id, network_id from network_channels where channel_id = ${channelId} order by id`
-  const { rows: networkChannels } = await read((reader) => select.execute(reader))
+  const { rows: networkChannels } = await select.execute(database)
   // Another address may respond that it has not changed since the time of the former one.
   const reading = [format, map, network, merchant, currency, decimal, encoding]
   const settings = [VERSION, url, headerFile, channelId, ...reading, networkChannels]

@@ -161,13 +161,20 @@ type Decoder = (bytes: Buffer | undefined) => string
 
 /** Create a streaming decoder; `undefined` ends the stream. */
 function createDecoder(encoding: string): Decoder {
-  if (encoding === 'windows-1252')
-    return (bytes) => (bytes === undefined ? '' : iconv.decode(bytes, 'windows-1252'))
-  const decoder = new TextDecoder(encoding)
+  const decode = encoding === 'windows-1252' ? decodeWindows1252 : createTextDecoder(encoding)
   return (bytes) => {
-    const text = bytes === undefined ? decoder.decode() : decoder.decode(bytes, { stream: true })
+    const text = decode(bytes)
     return text.includes(REPLACEMENT) ? text.replaceAll(REPLACEMENT, UNDECODED) : text
   }
+}
+
+function decodeWindows1252(bytes: Buffer | undefined): string {
+  return bytes === undefined ? '' : iconv.decode(bytes, 'windows-1252')
+}
+
+function createTextDecoder(encoding: string): Decoder {
+  const decoder = new TextDecoder(encoding)
+  return (bytes) => (bytes === undefined ? decoder.decode() : decoder.decode(bytes, { stream: true }))
 }
 
 const REPLACEMENT = '\ufffd'

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { MAX_READ_OFFERS } from '../../offers/offer-limits.ts'
 
 /**
  * - `tracked`: the publisher's tracking link, valid only for the network channel of the import
@@ -69,6 +70,8 @@ export const DEFAULT_NETWORK = 'feed'
 export const MAX_ROW_BYTES: number = 8 * 1024 * 1024
 
 export const MAX_RAW_CHARACTERS = 2_000
+
+export const TOO_MANY_OFFERS: string = `more than ${MAX_READ_OFFERS} offers; the others are left out`
 
 export const INVALID_PICTURE_URL = 'not an absolute http or https address; the picture is left out'
 

@@ -224,6 +224,10 @@ export async function findFeedForImport(
     if (existing === undefined) return { name: candidate, existing }
     const isOfChannel = existing.channelId === channelId
     if (isOfChannel && (isNameChosen || existing.url === null)) return { name: candidate, existing }
+    if (isNameChosen && existing.channelId === null)
+      throw new UsageError(
+        `the channel of the feed ${name} was removed; choose another one with "feeds set ${name} --channel ID"`,
+      )
     if (isNameChosen)
       throw new UsageError(`the feed ${name} belongs to another channel; choose another name with --feed`)
   }

@@ -9,7 +9,7 @@ import { findMeta, setMeta } from '../store/meta.ts'
 import type { Catalog } from '../store/schema.ts'
 import type { FeedRow } from './feed-row.ts'
 import { findFeedForImport, type ImportTarget, type ShopReport, prepareTarget } from './feed-target.ts'
-import { type OpenFeed, openFeed } from './open-feed.ts'
+import { END_BYTES, type OpenFeed, endsWithLine, endsWithRow, openFeed } from './open-feed.ts'
 import { type FeedRows, readFeed, type ReadSettings, toReaderOptions, toStoredSettings } from './read-feed.ts'
 import { type RejectsFile, createRejectsFile } from './rejects-file.ts'
 import { type FeedWriter, type OfferCounts, type RowProduct, createFeedWriter } from './writer.ts'
@@ -45,8 +45,9 @@ export type FeedFile = Readonly<{
   /** Where rejected rows are written; the first writable path is used. */
   rejectsPaths: readonly string[]
   /** Known for a file that was fetched. */
-  result: Pick<FeedResult, 'etag' | 'lastModified' | 'contentDigest' | 'settingsDigest'> &
-    Readonly<{ fetchedAtMs: number }>
+  result: Pick<FeedResult, 'etag' | 'lastModified' | 'contentDigest'> & Readonly<{ fetchedAtMs: number }>
+  /** Compute the digest of the settings after the import, which can create network channels. Default: `null`. */
+  computeSettingsDigest?: ((database: Catalog) => Promise<string>) | undefined
 }>
 
 /**
@@ -103,11 +104,12 @@ export async function importFeed(options: ImportFeedOptions): Promise<ImportSumm
     const { map, ...others } = toReaderOptions(settings)
     const ending = trackEnd(feed.chunks)
     const source = await readFeed({ ...others, map, file: label, chunks: ending.chunks, charset })
-    rejects = createRejectsFile(file.rejectsPaths)
-    const run = { options, feed, source, rejects, ending }
+    const run = { options, feed, source, ending }
     // The feed is a stream that is read once, so a transaction cannot be repeated.
     const write = async (transaction: Catalog): Promise<ImportSummary> => {
-      const summary = await runImport(transaction, run)
+      // It replaces the file of the last import, so not before this one has the lock.
+      rejects = createRejectsFile(file.rejectsPaths)
+      const summary = await runImport(transaction, { ...run, rejects })
       isCommitting = true
       return summary
     }
@@ -147,18 +149,17 @@ type Ending = ReturnType<typeof trackEnd>
 
 /** Remember the end of the file while it is read. */
 function trackEnd(chunks: AsyncIterable<Buffer>) {
-  let last = ''
+  let end: Buffer = Buffer.alloc(0)
   const read = async function* (): AsyncGenerator<Buffer> {
     for await (const chunk of chunks) {
-      last = chunk.subarray(-1).toString('latin1') || last
+      end = Buffer.concat([end, chunk.subarray(-END_BYTES)]).subarray(-END_BYTES)
       yield chunk
     }
   }
   return {
     chunks: read(),
-    isLineEnded: (): boolean => /[\r\n]/.test(last),
-    /** Whether the end may be in the middle of a row: XML and JSON have their own end. */
-    mayBeCut: (): boolean => !/[\r\n>\]}]/.test(last),
+    isLineEnded: (): boolean => endsWithLine(end),
+    mayBeCut: (): boolean => !endsWithRow(end),
   }
 }
 
@@ -184,6 +185,7 @@ async function runImport(database: Catalog, task: ImportTask): Promise<ImportSum
   const rejected = rejects.getCount()
   await saveFeedResult(database, target.feedId, {
     ...file.result,
+    settingsDigest: (await file.computeSettingsDigest?.(database)) ?? null,
     isLineEnded: task.ending.isLineEnded(),
     rowCount: rows,
     productCount: products,

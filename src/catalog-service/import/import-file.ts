@@ -32,8 +32,7 @@ export async function importFile(options: ImportFileOptions): Promise<ImportSumm
   const { rejectsPaths = listRejectsPaths(file, options.currentFolder) } = options
   const name =
     feedName === undefined ? (options.defaultFeedName ?? toFeedName(file)) : parseFeedName(feedName)
-  const noValidators = { etag: null, lastModified: null, contentDigest: null, settingsDigest: null }
-  const result = { ...noValidators, fetchedAtMs: store.clock.nowMs() }
+  const result = { etag: null, lastModified: null, contentDigest: null, fetchedAtMs: store.clock.nowMs() }
   const settings = { ...(await findStoredSettings(store, feedName)), ...listGivenSettings(options) }
   const { maxRemovedPercent, signal, onProgress } = options
   return importFeed({

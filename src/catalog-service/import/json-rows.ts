@@ -21,6 +21,7 @@ import {
   MAX_RAW_CHARACTERS,
   MAX_ROW_BYTES,
   INVALID_PICTURE_URL,
+  TOO_MANY_OFFERS,
   type ParsedRow,
   type NameOverrides,
   type SalePeriod,
@@ -120,7 +121,8 @@ type RejectItem = (field: string, reason: string, value: unknown) => undefined
 function toFeedProduct(wire: WireRow, names: NameOverrides, reject: RejectItem): FeedProduct | undefined {
   const images = collectImages(wire.images ?? [], reject)
   const offers: FeedOffer[] = []
-  for (const [index, item] of wire.offers.entries()) {
+  if (wire.offers.length > MAX_READ_OFFERS) reject('offers', TOO_MANY_OFFERS, wire.offers.length)
+  for (const [index, item] of wire.offers.slice(0, MAX_READ_OFFERS).entries()) {
     const offer = findOffer(item, names, (field, reason) => reject(`offers[${index}]${field}`, reason, item))
     if (offer !== undefined) offers.push(offer)
   }

@@ -9,6 +9,7 @@ import {
   type FeedProduct,
   type FeedRow,
   INVALID_PICTURE_URL,
+  TOO_MANY_OFFERS,
   type NameOverrides,
   type ParsedRow,
   type SourceRow,
@@ -74,8 +75,7 @@ function findProduct(task: MapTask): FeedProduct | undefined {
 
 function listOffers(task: MapTask, rows: readonly SourceRow[]): (FeedOffer | undefined)[] {
   if (rows.length === 0) task.reject('offers', 'the product has no offer')
-  if (rows.length > MAX_READ_OFFERS)
-    task.reject('offers', `more than ${MAX_READ_OFFERS} offers; the others are left out`)
+  if (rows.length > MAX_READ_OFFERS) task.reject('offers', TOO_MANY_OFFERS)
   return rows.slice(0, MAX_READ_OFFERS).map((row) => findOffer({ ...task, row }))
 }
 

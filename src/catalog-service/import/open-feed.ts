@@ -62,7 +62,7 @@ export async function openFeed(path: string, file: string = path): Promise<OpenF
       await handle.close()
       return openZipFeed(path, limit, size)
     }
-    const end = isGzip(buffer) ? await findGzipEnd(path, size) : size
+    const end = isGzip(buffer) ? await findGzipEnd(path, size, limit) : size
     const source = handle.createReadStream({ start: 0, end: end - 1 })
     return {
       chunks: unpack(readChunks(source, file), limit),
@@ -111,30 +111,43 @@ async function* unpack(packed: AsyncIterable<Buffer>, limit: ByteLimit, depth = 
 const MAX_PADDING_BYTES = 16
 
 /** Return the size of a gzip file without the line ends that a script or server has added to it, which zlib does not accept. */
-async function findGzipEnd(path: string, size: number): Promise<number> {
+async function findGzipEnd(path: string, size: number, limit: ByteLimit): Promise<number> {
   const handle = await open(path, 'r')
   try {
     const start = Math.max(0, size - MAX_PADDING_BYTES)
     const { buffer } = await handle.read(Buffer.alloc(size - start), 0, size - start, start)
-    const end = start + buffer.toString('latin1').trimEnd().length
-    if (end === size) return size
-    // The last byte of a complete file may be a line end by chance.
-    return (await isCompleteGzip(handle.createReadStream({ start: 0, end: end - 1, autoClose: false })))
-      ? end
-      : size
+    // The last bytes of a complete file may be line ends by chance: they are a part of its size.
+    for (let end = start + buffer.toString('latin1').trimEnd().length; end < size; end += 1) {
+      const source = handle.createReadStream({ start: 0, end: end - 1, autoClose: false })
+      if (await isCompleteGzip(source, limit)) return end
+    }
+    return size
   } finally {
     await handle.close()
   }
 }
 
-async function isCompleteGzip(source: Readable): Promise<boolean> {
+async function isCompleteGzip(source: Readable, limit: ByteLimit): Promise<boolean> {
   const sink = new Writable({ write: (_chunk, _encoding, done) => done() })
   try {
-    await finishPipeline(source, createGunzip(), sink)
+    await finishPipeline(source, createGunzip(), (chunks) => limitUnpacked(chunks, limit), sink)
     return true
   } catch {
     return false
   }
+}
+
+/** Bytes at the end of a file that show whether it ends with a row. */
+export const END_BYTES = 100
+
+/** Whether a file ends with a line end, and possibly spaces. In UTF-16, each character has a byte that is 0. */
+export function endsWithLine(end: Buffer): boolean {
+  return /[\r\n][\s\0]*$/.test(end.toString('latin1'))
+}
+
+/** Whether a file ends with a row: XML and JSON have their own end. */
+export function endsWithRow(end: Buffer): boolean {
+  return endsWithLine(end) || /[>\]}][\s\0]*$/.test(end.toString('latin1'))
 }
 
 type ByteLimit = Readonly<{ file: string; maxBytes: number }>

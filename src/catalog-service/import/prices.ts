@@ -156,6 +156,12 @@ const NUMBER_PATTERNS = [
   /^(\d+)(?:[.,](\d{1,4}))?$/,
 ] as const
 
+/** The same when the decimal sign is known. */
+const PATTERNS_BY_DECIMAL = {
+  '.': [/^(\d+|[1-9]\d{0,2}(?:[, '’]\d{3})+|[1-9]\d?(?:,\d{2})+,\d{3})(?:\.(\d{1,4}))?$/],
+  ',': [/^(\d+|[1-9]\d{0,2}(?:[. '’]\d{3})+)(?:,(\d{1,4}))?$/],
+} as const
+
 /** Currencies with three decimals (ISO 4217): in them the dot of `1.144` is a decimal point. */
 const THREE_DECIMALS: ReadonlySet<string> = new Set(['BHD', 'IQD', 'JOD', 'KWD', 'LYD', 'OMR', 'TND'])
 
@@ -168,12 +174,6 @@ function describeMissingPrice(text: string): string {
   if (text.trim() === '') return 'there is no price'
   return /\d/.test(text) ? 'the price is zero' : 'there is no amount'
 }
-
-/** The same when the decimal sign is known. */
-const PATTERNS_BY_DECIMAL = {
-  '.': [/^(\d+|[1-9]\d{0,2}(?:[, '’]\d{3})+|[1-9]\d?(?:,\d{2})+,\d{3})(?:\.(\d{1,4}))?$/],
-  ',': [/^(\d+|[1-9]\d{0,2}(?:[. '’]\d{3})+)(?:,(\d{1,4}))?$/],
-} as const
 
 /** `currency`: of prices that name none. Without `decimal`, a number that may have thousands or decimals is invalid. */
 type PriceSettings = Readonly<{ currency?: string; decimal?: '.' | ',' | undefined }>

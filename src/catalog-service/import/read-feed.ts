@@ -164,10 +164,7 @@ function readSourceRows(source: Source, { format, map, columns }: Layout): Async
   const { feed, file, encoding } = source
   if (map.format === 'xml') {
     const options = toPathOptions(map, columns)
-    const collector =
-      format === 'google-xml' && !options.keys.some((key) => /[/@[]/.test(key))
-        ? createGoogleCollector(new Set(options.keys))
-        : createPathCollector(options)
+    const collector = format === 'google-xml' ? createGoogleCollector(options) : createPathCollector(options)
     return readXmlItems(decodeText(feed, encoding), file, collector)
   }
   if (map.format === 'table') return readTableRows(source, { format, map, columns })

@@ -66,7 +66,7 @@ export async function* readTable(
 
 function createTableReader(options: TableOptions) {
   const { file, isFramed = false, columnNames, skippedLines = 0 } = options
-  let columns = columnNames === undefined ? undefined : toColumns({ record: columnNames, raw: '' }, options)
+  let columns = columnNames === undefined ? undefined : toColumns(columnNames, '', options)
   let [row, firstLine, isEnded] = [0, 1, false]
   /** Return whether the record is the first or last line of a framed table. */
   const isFrame = ({ record }: TableRecord): boolean => {
@@ -170,7 +170,9 @@ function writeChunk(parser: Parser, chunk: Buffer | undefined, file: string): Pr
 
 function readHeader(header: TableRecord, options: TableOptions): TableColumns {
   const { file, checkHeader } = options
-  const columns = toColumns(header, options)
+  const quoting = findQuoting(options)
+  const names = header.record.map((cell) => readCell(cell, quoting) ?? cell)
+  const columns = toColumns(names, header.raw, options)
   const problem = findQuoteProblem(header.raw, columns, Infinity)
   if (problem !== undefined)
     throw new ImportError(`${file} is not a valid table: in its first line ${problem}`)
@@ -180,15 +182,14 @@ function readHeader(header: TableRecord, options: TableOptions): TableColumns {
   return columns
 }
 
-function toColumns({ record, raw }: TableRecord, options: TableOptions): TableColumns {
-  const quoting = findQuoting(options)
+function toColumns(names: readonly string[], header: string, options: TableOptions): TableColumns {
   const byName = new Map<string, number[]>()
-  for (const [index, cell] of record.entries()) {
-    const name = toColumnName(readCell(cell, quoting) ?? cell)
+  for (const [index, text] of names.entries()) {
+    const name = toColumnName(text)
     byName.set(name, [...(byName.get(name) ?? []), index])
   }
   const { delimiter, isFramed = false } = options
-  return { count: record.length, byName, delimiter, quoting, isFramed, header: raw }
+  return { count: names.length, byName, delimiter, quoting: findQuoting(options), isFramed, header }
 }
 
 type RowLocation = Readonly<{ row: number; firstLine: number; lines: number }>

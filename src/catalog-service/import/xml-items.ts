@@ -242,8 +242,45 @@ export async function* readXmlItems(
   yield itemParser.close()
 }
 
-/** Create a collector for RSS items and Atom entries with the elements of Google Merchant. `names`: of the fields that are read. */
-export function createGoogleCollector(names: ReadonlySet<string>): ItemCollector {
+/**
+ * Create a collector for RSS items and Atom entries with the elements of Google Merchant, which also reads the paths that a changed
+ * map names.
+ */
+export function createGoogleCollector(options: PathOptions): ItemCollector {
+  const paths = new Set(options.keys.filter((key) => /[/@[]/.test(key)))
+  const google = createElementCollector(new Set(options.keys.filter((key) => !paths.has(key))))
+  if (paths.size === 0) return google
+  const others = createPathCollector({ ...options, keys: [...paths] })
+  return {
+    ...google,
+    begin: (parent) => others.begin?.(parent),
+    open(tag, level) {
+      google.open(tag, level)
+      others.open(tag, level)
+    },
+    text(piece) {
+      google.text(piece)
+      others.text(piece)
+    },
+    close(tag, level) {
+      google.close(tag, level)
+      others.close(tag, level)
+    },
+    finish(row, bytes) {
+      const [item, found] = [google.finish(row, bytes), others.finish(row, bytes)]
+      const choose = (key: string): SourceRow => (paths.has(key) ? found : item)
+      return {
+        ...item,
+        read: (key) => choose(key).read(key),
+        readAll: (key) => choose(key).readAll(key),
+        getContent: () => [item, found].map((part) => part.getContent().toString()).join('\n'),
+      }
+    },
+  }
+}
+
+/** Create a collector for the elements of an item. `names`: of the fields that are read. */
+function createElementCollector(names: ReadonlySet<string>): ItemCollector {
   let item = createItem()
   /** Of the field, `''` outside of one, and whether it is read. */
   let [name, isRead] = ['', false]

@@ -53,8 +53,9 @@ export async function findMerchant(database: Catalog, name: string): Promise<Mer
 
 /** Find the first shop whose name equals `name` without regard to the case of A to Z. */
 export async function findSimilarMerchant(database: Catalog, name: string): Promise<Merchant | undefined> {
+  const lowered = name.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase())
   const { rows } = await sql<Merchant>`
-    select id, name from merchants where lower(name) = lower(${name}) order by name limit 1`.execute(database)
+    select id, name from merchants where lower(name) = ${lowered} order by name limit 1`.execute(database)
   return rows[0]
 }
 

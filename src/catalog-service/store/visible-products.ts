@@ -268,14 +268,15 @@ async function fetchNextGtins(database: Catalog, query: NextGtinsQuery) {
 }
 
 function toVisibleProduct({ gtin, details, offers }: ProductRow, nowMs: number): VisibleProduct | undefined {
-  const rows = selectOffers((readJson(offers) ?? []) as readonly OfferRow[])
+  const rows = (readJson(offers) ?? []) as readonly OfferRow[]
+  const current = rows.filter((row) => findPrices(row, nowMs) !== undefined)
   const detailsByFeed = new Map(
     ((readJson(details) ?? []) as readonly DetailsRow[]).map(({ feedId, title, brand, images }) => [
       feedId,
       { title, brand, images: JSON.parse(images) as string[] },
     ]),
   )
-  const detailed = rows.flatMap((row) => {
+  const detailed = selectOffers(current).flatMap((row) => {
     const wireOffer = toWireOffer(row, nowMs)
     const offerDetails = detailsByFeed.get(row.feedId)
     if (wireOffer === undefined || offerDetails === undefined) return []

@@ -127,7 +127,9 @@ describe('catalog import', () => {
 
   it('locked catalog - the message of all commands; failing catalog - the message of the database', async () => {
     const under = createTestCommand()
-    await run(under, ROW)
+    await run(under, `${ROW}\nnull`)
+    const rejectsPath = join(under.folder, 'feed.ndjson.rejects')
+    expect(existsSync(rejectsPath)).toBe(true)
     const store = await openCatalogStore({
       database: under.context.config.catalogDatabase,
       clock: systemClock,
@@ -139,6 +141,7 @@ describe('catalog import', () => {
         code: 'VITRINE_STORE_FAILED',
         message: expect.stringMatching(/^another import is running.*Nothing was changed; try again/),
       })
+      expect(existsSync(rejectsPath)).toBe(true)
     })
     await store.write((database) => database.schema.dropTable('approvals').execute())
     await expect(run(under, ROW)).rejects.toMatchObject({

@@ -110,6 +110,7 @@ describe('catalog merchants add and set', () => {
     const cli = await makeFilled()
     const args = ['--network', 'Net', '--reference', '1']
     expect(await cli.runRejected('merchants', 'set', 'ANNA', ...args)).toContain('did you mean "Anna"?')
+    expect(await cli.runRejected('merchants', 'set', 'Änna', ...args)).not.toContain('did you mean')
     expect(await cli.runRejected('merchants', 'set', 'Eve', ...args)).toContain('vitrine catalog merchants')
     expect(await cli.runRejected('merchants', 'set', 'Bo', '--network', 'x', '--reference', '1')).toContain(
       '"x"',

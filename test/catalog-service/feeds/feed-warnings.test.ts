@@ -1,5 +1,7 @@
+import type { KyselyPlugin } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { readFeedReport } from '../../../src/catalog-service/feeds/feed-warnings.ts'
+import type { CatalogStore } from '../../../src/catalog-service/store/catalog-store.ts'
 import { updateFeed } from '../../../src/catalog-service/store/feeds.ts'
 import { DAY_MS, HOUR_MS } from '../../../src/clock.ts'
 import type { FeedWarning } from '../../../src/catalog/feed-report.ts'
@@ -44,6 +46,28 @@ describe('warnings about feeds', () => {
     }
     await importText(fixture, `${JSON.stringify({ gtin: '17', title: 'T', offers: [offer] })}\n`)
     expect(await readWarnings(fixture)).toEqual([])
+  })
+
+  it('many shops - each statement is a read of its own, whose time a server limits', async () => {
+    const fixture = await openWithFeeds({ a: 'Kopje', b: 'Anna', c: 'Bo' })
+    let statements = 0
+    const counts: number[] = []
+    const plugin: KyselyPlugin = {
+      transformQuery: ({ node }) => {
+        statements += 1
+        return node
+      },
+      transformResult: ({ result }) => Promise.resolve(result),
+    }
+    const read: CatalogStore['read'] = async (work) => {
+      statements = 0
+      const value = await fixture.store.read((reader) => work(reader.withPlugin(plugin)))
+      counts.push(statements)
+      return value
+    }
+    await readFeedReport({ ...fixture.store, read }, { ...PRICE_MAX_AGE, hasWarnings: true })
+    expect(counts.length).toBeGreaterThan(6)
+    expect(Math.max(...counts)).toBe(1)
   })
 
   it('quiet for two intervals - from then on, with the last error', async () => {

@@ -14,6 +14,8 @@ import {
 } from './feed-fixture.ts'
 import { send } from './feed-server.ts'
 
+const encodeUtf16 = (text: string): Buffer => Buffer.from(`\ufeff${text}`, 'utf16le')
+
 describe('guard against lost offers', () => {
   it.each<[name: string, former: string, next: string, maxRemovedPercent?: number]>([
     ['51 of 100 missing', createTable(100), createTable(49)],
@@ -77,6 +79,23 @@ describe('guard against lost offers', () => {
     await runTestFeed(fixture, fixture.feedId, { isLossAccepted: true })
     fixture.server.respond = send(cut)
     expect(await runTestFeed(fixture, fixture.feedId)).toMatchObject({ kind: 'imported' })
+  })
+
+  it.each([
+    ['UTF-16', encodeUtf16(createTable(11))],
+    ['a space after the last line', Buffer.from(`${createTable(11)} `)],
+  ])('%s, unlike before - is complete', async (_, next) => {
+    const fixture = await startFeed(send(createTable(10)))
+    await runTestFeed(fixture, fixture.feedId)
+    fixture.server.respond = send(next)
+    expect(await runTestFeed(fixture, fixture.feedId)).toMatchObject({ kind: 'imported' })
+  })
+
+  it('last line of UTF-16 missing, unlike before - held', async () => {
+    const fixture = await startFeed(send(encodeUtf16(createTable(10))))
+    await runTestFeed(fixture, fixture.feedId)
+    fixture.server.respond = send(encodeUtf16(createTable(10).trimEnd().slice(0, -1)))
+    await expect(runTestFeed(fixture, fixture.feedId)).rejects.toMatchObject({ code: 'VITRINE_FEED_HELD' })
   })
 
   it('held run - waits a whole interval, and a good file is taken without a command', async () => {

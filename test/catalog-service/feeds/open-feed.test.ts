@@ -66,6 +66,14 @@ describe('compressed file', () => {
     expect(await readFile(writeFile(bytes))).toBe(TEXT)
   })
 
+  it('gzip whose size ends with the byte of a line end, and a line end after it - is read to its end', async () => {
+    // The last byte of a gzip file is the highest of its unpacked size.
+    const packed = gzipSync(Buffer.alloc(0x0a_00_00_00, ' '), { level: constants.Z_BEST_SPEED })
+    expect(packed.at(-1)).toBe(0x0a)
+    for (const bytes of [packed, Buffer.concat([packed, Buffer.from('\n')])])
+      expect(await countUntilError(writeFile(bytes))).toEqual({ bytes: 0x0a_00_00_00, error: undefined })
+  })
+
   it.each([
     ['empty file', Buffer.alloc(0), 'the feed is empty'],
     ['gzip, damaged', Buffer.from(gzipSync(CONTENT)).fill(0xff, 40, 60), 'the compressed data is damaged'],

@@ -3,6 +3,8 @@ import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { assert, asyncProperty, integer } from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import type { FeedRun } from '../../../src/catalog-service/feeds/run-feed.ts'
+import type { CatalogStore } from '../../../src/catalog-service/store/catalog-store.ts'
 import { findFeedById, saveFeedResult, updateFeed } from '../../../src/catalog-service/store/feeds.ts'
 import { removeMerchant } from '../../../src/catalog-service/store/removal.ts'
 import { HOUR_MS } from '../../../src/clock.ts'
@@ -306,6 +308,23 @@ describe('change of a feed that the server has not changed', () => {
     server.respond = respond
     expect(await runTestFeed(fixture, feedId)).toMatchObject({ kind: 'imported' })
     expect(await fetchProducts(fixture, CHANNEL)).toHaveLength(3)
+  })
+
+  it('writes of the catalog - are one for a run, after its turn', async () => {
+    const fixture = await startFeed(sendVersion(BODY, { etag: '"1"' }))
+    const events: string[] = []
+    const store: CatalogStore = {
+      ...fixture.store,
+      write(work, rules) {
+        events.push('write')
+        return fixture.store.write(work, rules)
+      },
+    }
+    const options = { waitForImport: () => Promise.resolve(void events.push('turn')) }
+    const run = (): Promise<FeedRun> => runTestFeed({ ...fixture, store }, fixture.feedId, options)
+    expect(await run()).toMatchObject({ kind: 'imported' })
+    expect(await run()).toMatchObject({ kind: 'unchanged' })
+    expect(events).toEqual(['turn', 'write', 'turn', 'write'])
   })
 
   it('settings digest of another version - the file is imported again', async () => {

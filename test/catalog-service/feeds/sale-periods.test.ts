@@ -48,6 +48,31 @@ describe('dated sale', () => {
     expect(await see(fixture)).toEqual({ ...regular, cacheControl: 'private, max-age=300' })
   })
 
+  it('tracking link whose sale has ended - the page of another feed is shown', async () => {
+    const fixture = await startTestService()
+    const startMs = fixture.clock.nowMs()
+    const dates = `${toIso(startMs - HOUR_MS)}/${toIso(startMs + MINUTE_MS)}`
+    const { channelId } = await importText(
+      fixture,
+      'program_name,gtin,title,link,price,sale_price,sale_price_effective_date\n' +
+        `Kopje,${GTIN},Lamp,https://track.example/1,,9.00 EUR,${dates}\n`,
+      { feedName: 'tracked', format: 'cj' },
+    )
+    await importText(fixture, `gtin,title,link,price\n${GTIN},Lamp,https://kopje.example/1,12.00 EUR\n`, {
+      feedName: 'pages',
+      channelId,
+      network: 'cj',
+      merchant: 'Kopje',
+    })
+    const readLinks = async (): Promise<unknown> => {
+      const { body } = await fixture.get(`/v0/channels/${channelId}/products/${GTIN}`).expect(200)
+      return body.offers.map(({ affiliate_url: link }: { affiliate_url: string }) => link)
+    }
+    expect(await readLinks()).toEqual(['https://track.example/1'])
+    fixture.clock.advance(MINUTE_MS)
+    expect(await readLinks()).toEqual(['https://kopje.example/1'])
+  })
+
   it('list - has the same prices, and its cache lifetime ends with the first sale', async () => {
     const fixture = await startWithSale({ startsInMs: -HOUR_MS, endsInMs: MINUTE_MS })
     const list = fixture.path.replace(`/${GTIN}`, '')

@@ -1,5 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { parseFeedMap } from '../../../src/catalog-service/import/column-map.ts'
 import { simplifyDecimals } from '../../../src/catalog-service/import/prices.ts'
 import { readCells, readFeedText } from './read-feed-text.ts'
 
@@ -227,6 +228,16 @@ describe('addresses', () => {
       },
     )
     await fc.assert(property)
+  })
+
+  it('Atom with a path in a changed map - has all that it has without one, too', async () => {
+    const atom = `<feed xmlns="http://www.w3.org/2005/Atom" xmlns:g="http://base.google.com/ns/1.0"><entry><title>T</title><link rel="self" href="https://kopje.example/self"/><link href="https://kopje.example/1"/><author><name>Kopje</name></author><price>9 EUR</price><g:gtin>${CELLS.gtin}</g:gtin><g:price>1 EUR</g:price></entry></feed>`
+    const map = parseFeedMap({ fields: { merchant: 'author/name' } })
+    const { products, rejects } = await readFeedText(atom, { map })
+    expect(rejects).toEqual([])
+    expect(products).toMatchObject([
+      { title: 'T', offers: [{ merchant: 'Kopje', price: '1', url: 'https://kopje.example/1' }] },
+    ])
   })
 
   it('Atom, link as text - is the page', async () => {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { parseFeedMap } from '../../../src/catalog-service/import/column-map.ts'
 import { detectFormat, parseFeedFormat, parseTableHead } from '../../../src/catalog-service/import/formats.ts'
 import { toColumnName } from '../../../src/catalog-service/import/feed-row.ts'
 import { readFeedText } from './read-feed-text.ts'
@@ -15,6 +16,25 @@ describe('column names', () => {
     const names = ['gtin', 'title', 'price', 'note, and more; of | it']
     expect(parseTableHead(names.slice(0, 3).join(delimiter)).delimiter).toBe(delimiter)
     expect(parseTableHead(names.map((name) => `"${name}"`).join(delimiter)).delimiter).toBe(delimiter)
+  })
+})
+
+describe('columns that a map names', () => {
+  it('names in other scripts than Latin - are those of the table', async () => {
+    const map = parseFeedMap({
+      format: 'table',
+      columns: ['ean', 'название', 'цена', 'ссылка'],
+      fields: {
+        gtin: 'ean',
+        title: 'название',
+        price: 'цена',
+        pageLink: 'ссылка',
+        currency: { value: 'EUR' },
+      },
+    })
+    const row = '9520001001024;Arne 2;98.00;https://www.shop.example/arne\n'
+    const { products, rejects } = await readFeedText(row, { map })
+    expect([products[0]?.title, rejects]).toEqual(['Arne 2', []])
   })
 })
 

@@ -55,6 +55,17 @@ describe('encoding', () => {
     expect(products[0]?.title).toBe('5€ “Best”')
   })
 
+  it.each([
+    ['windows-1252', 0x9d],
+    ['windows-1253', 0xd2],
+  ])('byte that %s does not have - the row is rejected', async (encoding, byte) => {
+    const [before = '', after = ''] = `${HEAD}${toRow('A|B')}`.split('|')
+    const bytes = Buffer.concat([Buffer.from(before), Buffer.from([byte]), Buffer.from(after)])
+    const { products, rejects } = await readFeedText(bytes, { encoding })
+    expect(products).toEqual([])
+    expect(rejects).toMatchObject([{ row: 2, field: 'row' }])
+  })
+
   it('XML - the declaration precedes the HTTP response, which precedes UTF-8', async () => {
     const item = `<rss><item><gtin>9520001001024</gtin><title>${TITLE}</title><link>https://a.example/</link><price>1 EUR</price></item></rss>`
     const declared = `<?xml version="1.0" encoding="iso-8859-1"?>${item}`

@@ -3,9 +3,9 @@ import { describe, expect, test } from 'vitest'
 import type { ParsedRow, NameOverrides } from '../../../src/catalog-service/import/feed-row.ts'
 import { parseRow } from '../../../src/catalog-service/import/json-rows.ts'
 import { MAX_NAME_CHARACTERS } from '../../../src/catalog/contract.ts'
+import { MAX_READ_OFFERS } from '../../../src/offers/offer-limits.ts'
 import { MAX_TEXT_CHARACTERS } from '../../../src/offers/text.ts'
 import { createOffer, createProduct } from '../harness.ts'
-import { IS_FULL } from '../../helpers/property-runs.ts'
 
 type Changes = Record<string, unknown>
 
@@ -265,11 +265,18 @@ describe('rejected offer', () => {
     ])
   })
 
-  test('more errors than a call accepts arguments - twenty rejects and the number of further ones', () => {
-    const count = IS_FULL ? 1_000_000 : 200_000
-    const { rejects } = readChanged({ offers: Array.from({ length: count }, () => 0) })
+  test('more offers than are read - twenty rejects and the number of further ones', () => {
+    const { rejects } = readChanged({ offers: Array.from({ length: 2 * MAX_READ_OFFERS }, () => 0) })
     expect(rejects).toHaveLength(21)
-    expect(rejects.at(-1)).toMatchObject({ row: 7, field: 'row', reason: `and ${count - 20} more` })
+    expect(rejects[0]).toMatchObject({
+      field: 'offers',
+      reason: 'more than 10000 offers; the others are left out',
+    })
+    expect(rejects.at(-1)).toMatchObject({
+      row: 7,
+      field: 'row',
+      reason: `and ${MAX_READ_OFFERS + 1 - 20} more`,
+    })
   })
 
   test.each([[{}], [null], ['https://a.example/x.png'], [{ url: '' }], [{ url: 5 }]])(

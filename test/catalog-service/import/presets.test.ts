@@ -303,23 +303,6 @@ describe('formats of networks', () => {
     },
   )
 
-  it.each([
-    ['google-xml', 'item'],
-    ['google-xml', 'entry'],
-    ['cj', 'item'],
-    ['cj', 'entry'],
-    ['cj', 'product'],
-    ['impact', 'item'],
-    ['impact', 'product'],
-    ['webgains', 'item'],
-    ['webgains', 'entry'],
-    ['webgains', 'product'],
-  ] as const)('%s, XML with the items <%s> - are read', async (format, item) => {
-    const text = `<feed><${item}><title>Arne 2</title><gtin>12</gtin></${item}></feed>`
-    const { rejects } = await readFeedText(text, { format })
-    expect(rejects.map(({ row, field }) => [row, field])).toEqual([[1, 'gtin']])
-  })
-
   it('format that has no JSON - ImportError', async () => {
     await expect(readFeedText('[{}]', { format: 'adtraction' })).rejects.toThrow(
       'feed is not a feed of the format adtraction: expected table or xml',

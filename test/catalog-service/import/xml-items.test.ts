@@ -13,6 +13,23 @@ const FIELDS =
 const item = (more = ''): string => rss(`<item>${FIELDS}${more}</item>`)
 
 describe('xml feed', () => {
+  it.each([
+    ['google-xml', 'item'],
+    ['google-xml', 'entry'],
+    ['cj', 'item'],
+    ['cj', 'entry'],
+    ['cj', 'product'],
+    ['impact', 'item'],
+    ['impact', 'product'],
+    ['webgains', 'item'],
+    ['webgains', 'entry'],
+    ['webgains', 'product'],
+  ] as const)('%s, XML with the items <%s> - are read', async (format, item) => {
+    const text = `<feed><${item}><title>Arne 2</title><gtin>12</gtin></${item}></feed>`
+    const { rejects } = await readFeedText(text, { format })
+    expect(rejects.map(({ row, field }) => [row, field])).toEqual([[1, 'gtin']])
+  })
+
   it('RSS - split anywhere - the same items', async () => {
     const text = rss(`<item>${FIELDS}</item><item>${FIELDS.replace('Arne 2', 'Größe €')}</item>`)
     for (const pieceBytes of [1, 2, 3, 10, 1_000]) {

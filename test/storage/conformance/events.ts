@@ -264,6 +264,12 @@ export function describeEvents(subject: Subject): void {
       const other = await fixture.open('https://two.example')
       await loseShops('A')
       expect([await list(other), await other.leaseEvent(LEASE)]).toEqual([[], undefined])
+      // A clock that is far ahead, or a catalog with newer events.
+      fixture.clock.advance(31 * DAY_MS)
+      walkedAtMs = fixture.clock.nowMs()
+      await walkAll(other, [sell(LAMP, 'Kopje', 'B')], (walkedAtMs += 1))
+      await walkAll(other, [sell(LAMP, 'Kopje')], (walkedAtMs += 1))
+      expect([await list(), await list(other)]).toEqual([['shop.gone A'], ['shop.gone B']])
     })
 
     if (!subject.isShared) return

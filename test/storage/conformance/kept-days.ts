@@ -99,6 +99,18 @@ export function describeKeptDays(subject: Subject): void {
       expect(await history.readSeries(2)).toEqual({ 'EUR kopje': ['0 100', '3 100', '4 100'] })
     })
 
+    test('look-up and a walk while history is off - no price of a product that left goes on', async () => {
+      await history.walkDays([makeLamp(1, '100'), makeLamp(2, '100')], 0, 29)
+      const off = await history.reopen({ keptDays: 0 })
+      await off.lookUp(1, makeLamp(1, '80'), 30)
+      await off.walk([makeLamp(1, '80')], 31)
+      const on = await history.reopen({})
+      await on.walkDays([makeLamp(1, '80')], 40, 70)
+      expect(await on.readSeries(2)).toEqual({})
+      await on.walk([makeLamp(1, '80'), makeLamp(2, '80')], 71)
+      expect(await on.readFalls()).toEqual([])
+    })
+
     test('history off, before the next walk - no deal is confirmed', async () => {
       await history.walkDays([makeLamp(1, '100')], 0, 29)
       await history.walk([makeLamp(1, '80')], 30)

@@ -78,6 +78,17 @@ export function describePriceHistory(subject: Subject): void {
       expect(await history.readSeries(3)).toEqual({ 'EUR kopje': ['0 80', '1 80', '3 90>95'] })
     })
 
+    test('walk over midnight, a page older than the one before it - each counts on its day', async () => {
+      await history.walkDays([makeLamp(1, '80'), makeLamp(2, '80')], 0, 1)
+      const walk = await history.begin(3, 0)
+      await history.apply(walk, [makeLamp(1, '80')], { day: 3, hour: 0, until: 2 })
+      await history.apply(walk, [makeLamp(2, '80')], { day: 2, hour: 23.9, after: 1 })
+      await history.complete(walk, 3)
+      history.setTime(3)
+      expect(await history.readSeries(1)).toEqual({ 'EUR kopje': ['0 80', '1 80', '3 80'] })
+      expect(await history.readSeries(2)).toEqual({ 'EUR kopje': listDays(0, 2, 80) })
+    })
+
     test('page of several transactions, applied again - records each day once', async () => {
       await history.walk(makeMany('80'), 0)
       const walk = await history.begin(1)

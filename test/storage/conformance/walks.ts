@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Product } from '../../../src/catalog/contract.ts'
+import { DAY_MS } from '../../../src/clock.ts'
 import type { DropCounts } from '../../../src/catalog/parse.ts'
 import { makeParsedOffer, makeProduct, toGtin } from '../../helpers/products.ts'
 import {
@@ -337,6 +338,19 @@ export function describeWalks(subject: Subject): void {
       expect(await readView(copy, ONE)).toEqual({ box: 'new @300', grid: ['new'] })
       await walkAll(copy, [], 400)
       expect(await readView(copy, ONE)).toEqual({ box: 'unknown', grid: [] })
+    })
+
+    test('first-seen time - of a product that returns by a look-up after more than 7 days - is that of the look-up', async () => {
+      const lookUp = (product: Product | null, asOfMs: number): Promise<void> => {
+        fixture.clock.step(asOfMs - fixture.clock.nowMs())
+        return copy.putLookups([{ channelId: CHANNEL, gtin: ONE, entry: { product, asOfMs } }])
+      }
+      await walkAll(copy, [makeSale(ONE, 'one')], 100)
+      const startMs = fixture.clock.nowMs()
+      await lookUp(null, startMs)
+      await lookUp(makeSale(ONE, 'one'), startMs + 8 * DAY_MS)
+      await walkAll(copy, [makeSale(ONE, 'one'), makeSale(TWO, 'two')], startMs + 7 * DAY_MS)
+      expect(await readGrid(copy, { sort: 'newest' })).toEqual(['one', 'two'])
     })
 
     test('first-seen time - of an offer on sale - survives walks and look-ups, and ends with the sale', async () => {
