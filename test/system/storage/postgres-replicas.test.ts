@@ -218,6 +218,27 @@ const makeCatalog = (walk: number): Product[] => {
   return [1, 2, 3].map((index) => makeProduct({ gtin: toGtin(index), title: `walk ${walk}`, offers }))
 }
 
+test('grid whose visitor waits longer than a statement may take - fails alone; the database stays available', async () => {
+  const [first] = (await openMany(1)) as [Copy]
+  await walkAll(first, makeCatalog(0), 100)
+  const failures: unknown[] = []
+  const copy = await openStoredCopy({
+    database: { ...database.address, statementTimeoutMs: 300 },
+    catalog: CATALOG,
+    service: { visitorTimeoutMs: 60_000, onFailure: (error) => failures.push(error) },
+  })
+  onTestFinished(() => copy.close())
+  const locking = new Client({ connectionString: database.url })
+  await locking.connect()
+  onTestFinished(() => locking.end())
+  await locking.query('begin; lock table vitrine_copy.deals')
+  const query = makeQuery({ searchText: 'walk', sort: 'saving' })
+  await expect(copy.findDeals(query, 60_000)).rejects.toMatchObject({ code: 'VITRINE_UNAVAILABLE' })
+  expect(failures).toEqual([])
+  await locking.query('rollback')
+  expect(await copy.findDeals(query, 60_000)).toHaveLength(3)
+})
+
 describe('walks, look-ups and readers of several machines at once', () => {
   test('readers while walks complete elsewhere - always find one complete version', async () => {
     const [walker, reader] = (await openMany(2)) as [Copy, Copy]
