@@ -71,17 +71,19 @@ function createFeedDistance({ organizationId, channelId }: ChannelQuery, feed: '
 }
 
 /**
- * Whether the channel shows an offer: tracking links of its network channel, and pages from the nearest feeds that have the
- * shop (ADR 0028). The channel's own feeds count with tracking links too.
+ * Whether the channel shows an offer (`o`) or shop of a feed (`s`) of the feed `f`: tracking links of its network channel, and pages
+ * from the nearest feeds that have the shop (ADR 0028). The channel's own feeds count with tracking links too.
  */
-function createVisibilityCondition(channel: ChannelQuery): Sql {
+function createVisibilityCondition(channel: ChannelQuery, row: 'o' | 's'): Sql {
+  const getColumn = (name: string): Sql => sql.ref(`${row}.${name}`)
   const distance = createFeedDistance(channel, 'f2')
-  return sql`((o.is_page = 0 and o.network_channel_id = nc.id)
-    or (o.is_page = 1 and ((n.link_template is null and o.network_channel_id = nc.id) or ${HAS_USABLE_TEMPLATE})
+  const isOfNetworkChannel = sql`${getColumn('network_channel_id')} = nc.id`
+  return sql`((${getColumn('is_page')} = 0 and ${isOfNetworkChannel})
+    or (${getColumn('is_page')} = 1 and ((n.link_template is null and ${isOfNetworkChannel}) or ${HAS_USABLE_TEMPLATE})
       and ${createFeedDistance(channel, 'f')} <= (
-        select min(${distance}) from feed_shops s left join feeds f2 on f2.id = s.feed_id
-        where s.merchant_id = o.merchant_id and s.network_id = o.network_id
-          and (s.is_page = 1 or ${distance} = 0))))`
+        select min(${distance}) from feed_shops s2 left join feeds f2 on f2.id = s2.feed_id
+        where s2.merchant_id = ${getColumn('merchant_id')} and s2.network_id = ${getColumn('network_id')}
+          and (s2.is_page = 1 or ${distance} = 0))))`
 }
 
 /** The visibility rule (contract, sections 1 and 4.2). `cross join` fixes SQLite's join order; it would read all approvals. */
@@ -99,7 +101,7 @@ function selectProducts(database: Catalog, channel: ChannelQuery, gtins: Sql): S
       left join network_merchants nm on nm.network_id = o.network_id and nm.merchant_id = o.merchant_id
     where o.gtin = g.gtin and nc.network_id = o.network_id and nc.channel_id = ${selectOwnedChannelId(channel)}
       and a.network_channel_id = nc.id and a.merchant_id = o.merchant_id and a.revoked_at_ms is null
-      and n.id = o.network_id and m.id = o.merchant_id and ${createVisibilityCondition(channel)}
+      and n.id = o.network_id and m.id = o.merchant_id and ${createVisibilityCondition(channel, 'o')}
   ) as offers from (${gtins}) g`
 }
 
@@ -204,10 +206,11 @@ async function readByShop(
 /** The shops of the feeds whose offers a channel may show. */
 function fromMerchantNetworks(channel: ChannelQuery): Sql {
   return sql`from network_channels nc cross join networks n cross join approvals a cross join feed_shops s
+      left join feeds f on f.id = s.feed_id
     where nc.channel_id = ${selectOwnedChannelId(channel)} and n.id = nc.network_id
       and a.network_channel_id = nc.id and a.revoked_at_ms is null
       and s.merchant_id = a.merchant_id and s.network_id = nc.network_id
-      and (s.network_channel_id = nc.id or (s.is_page = 1 and ${HAS_USABLE_TEMPLATE}))`
+      and ${createVisibilityCondition(channel, 's')}`
 }
 
 async function countMerchantNetworks(database: Catalog, channel: ChannelQuery): Promise<number> {

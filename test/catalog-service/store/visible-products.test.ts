@@ -1,4 +1,4 @@
-import type { KyselyPlugin } from 'kysely'
+import { type KyselyPlugin, sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { fetchVisiblePage } from '../../../src/catalog-service/store/visible-products.ts'
 import { type StoreUnderTest, openTestStore } from '../harness.ts'
@@ -8,6 +8,7 @@ import {
   type OfferSpec,
   insertAccounts,
   replaceOffers,
+  toGtin,
 } from './offers-fixture.ts'
 import { getReader } from '../store-handles.ts'
 
@@ -91,6 +92,47 @@ describe('pages, rows read', () => {
     const { gtins, read } = await readPage(fixture, 5)
     expect(gtins).toEqual([])
     expect(read.flat().filter((row) => 'details' in row)).toHaveLength(6)
+  })
+})
+
+describe('pages, no candidate that is never shown', () => {
+  const DETAILS_OF_A_PAGE = 6
+  const countDetails = (read: readonly Row[][]): number =>
+    read.flat().filter((row) => 'details' in row).length
+
+  test('template that needs the missing reference of the publisher - empty after one page of products', async () => {
+    const fixture = await openWith(listNumbers(1, 500).map((gtin) => visible(gtin, 1)))
+    await fixture.store.write(async (database) => {
+      const link_template = 'https://net.example/{publisher}?u={url}'
+      await database.updateTable('networks').set({ link_template }).execute()
+      await database.updateTable('network_channels').set({ reference: '' }).execute()
+    })
+    const { gtins, read } = await readPage(fixture, 5)
+    expect([gtins, countDetails(read)]).toEqual([[], DETAILS_OF_A_PAGE])
+  })
+
+  test('pages of a shop in a feed that is farther than the own one - are not read', async () => {
+    const fixture = await openWith(listNumbers(1, 1_000).map((gtin) => visible(gtin, 1)))
+    await fixture.store.write(async (database) => {
+      const other = { id: 'p', name: 'P', daily_limit: null, created_at_ms: 0 }
+      await database.insertInto('organizations').values(other).execute()
+      await sql`insert into feeds (id, name, organization_id, channel_id, created_at_ms, max_removed_percent)
+        values (1, 'own', 'o', ${CHANNEL}, 0, 50), (2, 'other', 'p', null, 0, 50)`.execute(database)
+      await sql`update products set feed_id = case when gtin > ${toGtin(999)} then 1 else 2 end`.execute(
+        database,
+      )
+      await sql`update offers set feed_id = case when gtin > ${toGtin(999)} then 1 else 2 end`.execute(
+        database,
+      )
+      await sql`delete from feed_shops`.execute(database)
+      await sql`insert into feed_shops (feed_id, network_id, merchant_id, network_channel_id, is_page)
+        select distinct feed_id, network_id, merchant_id, network_channel_id, is_page from offers`.execute(
+        database,
+      )
+    })
+    const { gtins, read } = await readPage(fixture, 5)
+    expect(gtins).toEqual([1_000])
+    expect(countDetails(read)).toBeLessThan(2 * DETAILS_OF_A_PAGE)
   })
 })
 
