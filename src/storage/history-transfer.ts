@@ -5,12 +5,12 @@ import { type PriceChange, listObservedDays, toSeriesKey } from '../offers/price
 import { type PriceRun, clipRun, replaceRuns, toRuns } from '../offers/price-runs.ts'
 import { compareTexts } from '../offers/ranking.ts'
 import type { CopyConnection } from './copy-database.ts'
+import type { DayPeriod } from './counts.ts'
 import type { CopyTables, PriceChangesTable } from './schema.ts'
 import { createCopyReader, getOrCreateCopy } from './copies.ts'
 import { refreshFalls } from './observed-deals.ts'
 import {
   type HistoryRules,
-  type KeptPeriod,
   putChanges,
   readHistories,
   readWalkedDays,
@@ -79,7 +79,7 @@ export function createHistoryTransfer(
 async function readPage(
   snapshot: Transaction<CopyTables>,
   copyId: number,
-  { afterGtin, ...period }: KeptPeriod & Readonly<{ afterGtin: string }>,
+  { afterGtin, ...period }: DayPeriod & Readonly<{ afterGtin: string }>,
 ): Promise<HistoryPage> {
   const text = 'select gtin from price_changes where copy_id = ? and gtin > ? order by gtin limit ?'
   const rows = await execute<{ gtin: string }>(snapshot, text, [copyId, afterGtin, PAGE_CHANGES])
@@ -102,7 +102,7 @@ async function readPage(
 async function storeRuns(
   transaction: Transaction<CopyTables>,
   copyId: number,
-  { runs, period }: Readonly<{ runs: readonly HistoryRun[]; period: KeptPeriod }>,
+  { runs, period }: Readonly<{ runs: readonly HistoryRun[]; period: DayPeriod }>,
 ): Promise<ImportedRuns> {
   const allSeries = groupBySeries(runs)
   const histories = await readHistories(transaction, copyId, [...new Set(runs.map(({ gtin }) => gtin))])
@@ -155,7 +155,7 @@ type SeriesPlan = Readonly<{
 function planSeries(
   changes: readonly PriceChange[],
   runs: readonly HistoryRun[],
-  { fromDay, untilDay }: KeptPeriod,
+  { fromDay, untilDay }: DayPeriod,
 ): SeriesPlan {
   const firstOwnDay = changes.find((change) => change.untilDay === null)?.day ?? Infinity
   const lastDay = Math.min(untilDay, firstOwnDay - 1)

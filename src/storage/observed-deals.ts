@@ -12,12 +12,12 @@ import {
 } from '../offers/price-history.ts'
 import { compareTexts } from '../offers/ranking.ts'
 import { computeDiscountPercent } from '../offers/sale.ts'
+import type { DayPeriod } from './counts.ts'
 import { NO_FALL_KEY, parseOfferJson } from './rows.ts'
 import type { CopyTables, DealsTable } from './schema.ts'
 import {
   type GtinRange,
   type Histories,
-  type KeptPeriod,
   type WalkedDays,
   readHistories,
   readWalkedDays,
@@ -147,12 +147,7 @@ type StoredDeal = DealsTable & Readonly<{ id: number; seen_ms: number }>
 export async function refreshFalls(
   transaction: Transaction<CopyTables>,
   copyId: number,
-  {
-    gtins,
-    fromDay,
-    untilDay,
-    seenDay,
-  }: KeptPeriod & Readonly<{ gtins: readonly string[]; seenDay?: number }>,
+  { gtins, fromDay, untilDay, seenDay }: DayPeriod & Readonly<{ gtins: readonly string[]; seenDay?: number }>,
 ): Promise<void> {
   if (gtins.length === 0) return
   const { rows } = await sql<StoredDeal>`select deals.*, p.as_of_ms as seen_ms from deals

@@ -4,7 +4,7 @@ import { DAY_MS, isFuture } from '../clock.ts'
 import { type OfferTimes, createPriceCheck, findPriceEndMs } from '../offers/price-age.ts'
 import { MAX_UNOBSERVED_DAYS, collectPrices, toDay } from '../offers/price-history.ts'
 import { parseCheckedAt } from './rows.ts'
-import { type GtinRange, splitRange } from './versions.ts'
+import { splitRange } from './versions.ts'
 import type { CopyTables } from './schema.ts'
 import {
   type FallFinder,
@@ -13,7 +13,13 @@ import {
   readFallenGtins,
   refreshFalls,
 } from './observed-deals.ts'
-import { type HistoryRules, readWalkedDays, recordSightings, recordWalkedRange } from './price-history.ts'
+import {
+  type GtinRange,
+  type HistoryRules,
+  readWalkedDays,
+  recordSightings,
+  recordWalkedRange,
+} from './price-history.ts'
 import type { WalkPage } from './store.ts'
 
 /** The rest of a page that is not yet applied. */

@@ -8,11 +8,10 @@ import { type CanonicalProduct, type StoredProduct, toStoredProduct, toCanonical
 import type { CopyTables } from './schema.ts'
 import type { CopyRow } from './copies.ts'
 import { NO_RECORDED_PRICES, type PageHistory, readPageHistory } from './page-history.ts'
-import type { HistoryRules } from './price-history.ts'
+import type { GtinRange, HistoryRules } from './price-history.ts'
 import type { WalkWriter } from './walk-leases.ts'
 import type { WalkPage } from './store.ts'
 import {
-  type GtinRange,
   keepTimes,
   readLeftOutMerchants,
   splitRange,

@@ -11,6 +11,7 @@ import {
   toDay,
   toSeriesKey,
 } from '../offers/price-history.ts'
+import type { DayPeriod } from './counts.ts'
 import type { CopyTables, ObservedDaysTable, PriceChangesTable } from './schema.ts'
 import type { ObservedDayCounts } from './store.ts'
 
@@ -128,9 +129,6 @@ export function putChanges(
   return insertRows(transaction, 'price_changes', rows, { keys: CHANGE_KEYS })
 }
 
-/** The first and the last day of a period. */
-export type KeptPeriod = Readonly<{ fromDay: number; untilDay: number }>
-
 /** A range of GTINs that a walk saw on a day. */
 type WalkedRange = Pick<ObservedDaysTable, 'day' | 'after_gtin' | 'until_gtin'>
 
@@ -159,7 +157,7 @@ type WalkedJson = Readonly<{ whole: string | null; part: string | null }>
 export async function readWalkedDays(
   database: Kysely<CopyTables>,
   copyId: number,
-  { fromDay, untilDay }: KeptPeriod,
+  { fromDay, untilDay }: DayPeriod,
   { afterGtin, untilGtin }: GtinRange = ALL_GTINS,
 ): Promise<WalkedDays> {
   const { groupArray, array } = getJsonFunctions(database)
@@ -234,7 +232,7 @@ export async function recordObservedDays(
 export async function readPriceSeries(
   database: Kysely<CopyTables>,
   copyId: number,
-  { gtin, ...period }: KeptPeriod & Readonly<{ gtin: string }>,
+  { gtin, ...period }: DayPeriod & Readonly<{ gtin: string }>,
 ): Promise<readonly PriceSeries[]> {
   if (period.fromDay > period.untilDay) return []
   const histories = await readHistories(database, copyId, [gtin])
@@ -249,7 +247,7 @@ export async function readPriceSeries(
 }
 
 /** The kept days until today. */
-export function toKeptPeriod({ keptDays }: HistoryRules, nowMs: number): KeptPeriod {
+export function toKeptPeriod({ keptDays }: HistoryRules, nowMs: number): DayPeriod {
   const untilDay = toDay(nowMs)
   return { fromDay: untilDay - keptDays + 1, untilDay }
 }
@@ -258,7 +256,7 @@ export function toKeptPeriod({ keptDays }: HistoryRules, nowMs: number): KeptPer
 export async function countObservedDays(
   database: Kysely<CopyTables>,
   copyId: number,
-  { fromDay, untilDay }: KeptPeriod,
+  { fromDay, untilDay }: DayPeriod,
 ): Promise<ObservedDayCounts> {
   const { rows } = await sql<{ all_days: number | string; own_days: number | string }>`
     select count(distinct day) as all_days, count(distinct case when is_imported = 0 then day end) as own_days

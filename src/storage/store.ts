@@ -2,6 +2,7 @@ import type { Channel, Offer, Product, ProductProblem } from '../catalog/contrac
 import type { DealSort, Evidence } from '../offers/deals.ts'
 import type { DropCounts, MalformedEntries } from '../catalog/parse.ts'
 import type { QuotaStore } from '../catalog/quota.ts'
+import type { Lease } from '../database/leases.ts'
 import type { PriceSeries } from '../offers/price-history.ts'
 import type { ShopBook } from '../offers/shop-book.ts'
 import type { CountStore } from './counts.ts'
@@ -177,8 +178,6 @@ export type UnfinishedWalk = Readonly<{ channelId: string; owner: string; isLeas
 export type Lookup = Readonly<{ channelId: string; gtin: string; entry: CopyEntry }>
 
 type ProductKey = Pick<Lookup, 'channelId' | 'gtin'>
-
-type Lease = Readonly<{ owner: string; forMs: number }>
 
 /** The stored copy of one catalog. Every method may throw a `StoreError`; the caller treats it as a miss. */
 export type CopyStore = QuotaStore &

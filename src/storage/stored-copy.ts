@@ -2,7 +2,6 @@ import { type Kysely, sql } from 'kysely'
 import { type Clock, SECOND_MS, systemClock } from '../clock.ts'
 import type { DatabaseAddress } from '../config/database-address.ts'
 import { type Connection, type ServiceOptions, openConnection } from '../database/connection.ts'
-import { isPostgres } from '../database/dialect.ts'
 import { readDatabaseTime } from '../database/leases.ts'
 import type { MigrationListener } from '../database/migrate.ts'
 import { type LockTimeouts, type OpenDatabase, readInSnapshot } from '../database/open-database.ts'
@@ -183,10 +182,9 @@ function createScans(connection: Connection<CopyTables, OpenCopy>, history: Hist
     async findDeals(query, timeoutMs) {
       // What was observed is deleted with the next walk.
       if (history.keptDays === 0 && query.evidence === 'observed') return []
-      return connection.readForVisitor(async ({ reader, directReads, longReads }) => {
-        if (!isShortRead(query)) return longReads.findDeals(query, timeoutMs)
+      return connection.readForVisitor(async ({ directReads, longReads }) => {
+        if (!isShortRead(query) || directReads === longReads) return longReads.findDeals(query, timeoutMs)
         const read = (): Promise<readonly DealEntry[]> => directReads.findDeals(query, timeoutMs)
-        if (isPostgres(reader)) return read()
         // Where few deals are in stock, a page reads many: then the thread reads it.
         return (await runWithDeadline(MAX_SHORT_READ_MS, read)) ?? longReads.findDeals(query, timeoutMs)
       })

@@ -15,6 +15,7 @@ import {
 import type { CopyTables, ProductsTable } from './schema.ts'
 import type { CopyRow } from './copies.ts'
 import { type FallFinder, addObservedDeals } from './observed-deals.ts'
+import type { GtinRange } from './price-history.ts'
 import { createSearchColumns } from './search.ts'
 import { insertWithSearchWords } from './search-index.ts'
 
@@ -186,9 +187,6 @@ export async function takeSavedFirstSeen(
 }
 
 // Products that a walk leaves out because they are too large. Their stored data stay and age (ADR 0007).
-
-/** GTINs above `afterGtin`, up to `untilGtin`. */
-export type GtinRange = Readonly<{ afterGtin: string; untilGtin: string }>
 
 const GTIN_DIGITS = 14
 
