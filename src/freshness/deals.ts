@@ -43,7 +43,7 @@ type PageRead = Pick<CachedDeals, 'page' | 'readAtMs'>
 /** Reads deals from memory, then from the stored copy; never calls the catalog. When the store fails, serves what is in memory. */
 export class DealSource {
   readonly #options: DealSourceOptions
-  /** Two queues, so that a read through all deals delays no short read. */
+  /** Two queues, so that a read through all deals delays no short read, unless that turns out to be long itself. */
   readonly #shortReads: FairQueue
   readonly #longReads: FairQueue
   #lastFailure: Readonly<{ error: unknown; atMs: number }> | undefined

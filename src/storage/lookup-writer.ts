@@ -187,7 +187,7 @@ async function putEntries(
   const firstSeen = await collectFirstSeen(transaction, copy.id, {
     replacedIds,
     storedProducts,
-    seenMs: nowMs,
+    lapsedSinceMs: nowMs - LAPSED_RETENTION_MS,
   })
   await deleteVersions(transaction, replacedIds)
   const findReference = await recordLookups(transaction, copy.id, { looked, nowMs, history })
@@ -290,11 +290,6 @@ async function putAbsences(
   // Walks delete old absences, too, but there may be no walks. This reads all absences of the copy.
   const oldestMs = Math.min(nowMs, ...absences.map(({ asOfMs }) => asOfMs)) - ABSENCE_RETENTION_MS
   await execute(transaction, 'delete from absences where copy_id = ? and as_of_ms < ?', [copyId, oldestMs])
-  const lapsedMs = nowMs - LAPSED_RETENTION_MS
-  await execute(transaction, 'delete from lapsed_deals where copy_id = ? and lapsed_at_ms < ?', [
-    copyId,
-    lapsedMs,
-  ])
   for (const { gtin, asOfMs, versions } of absences) {
     const ids = versions.map(({ id }) => id)
     await saveFirstSeen(transaction, ids, asOfMs)

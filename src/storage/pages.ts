@@ -313,13 +313,12 @@ async function applyChanges(
   const firstSeen = await collectFirstSeen(transaction, copyId, {
     replacedIds: toIds(replaced),
     storedProducts,
-    seenMs: asOfMs,
   })
   await saveFirstSeen(transaction, [...listIds('end'), ...listIds('delete')], asOfMs)
   await setUntilWalk(transaction, listIds('revive'), null)
   await setCheckedAt(transaction, listVersions('revive', 'recheck'))
   const revivedGtins = changes.flatMap(({ kind, gtin }) => (kind === 'revive' ? gtin : []))
-  await takeSavedFirstSeen(transaction, copyId, revivedGtins, asOfMs)
+  await takeSavedFirstSeen(transaction, copyId, revivedGtins)
   await deleteVersions(transaction, [...listIds('delete'), ...toIds(rewritten)])
   await setUntilWalk(transaction, [...listIds('end'), ...toIds(outdated)], walk)
   const { findReference, changedGtins } = (await history?.record(changes)) ?? NO_RECORDED_PRICES

@@ -185,8 +185,11 @@ function createScans(connection: Connection<CopyTables, OpenCopy>, history: Hist
       return connection.readForVisitor(async ({ directReads, longReads }) => {
         if (!isShortRead(query) || directReads === longReads) return longReads.findDeals(query, timeoutMs)
         const read = (): Promise<readonly DealEntry[]> => directReads.findDeals(query, timeoutMs)
-        // Where few deals are in stock, a page reads many: then the thread reads it.
-        return (await runWithDeadline(MAX_SHORT_READ_MS, read)) ?? longReads.findDeals(query, timeoutMs)
+        // Where few deals are in stock, a page reads many: then the thread reads it, as long as any long read may take.
+        return (
+          (await runWithDeadline(MAX_SHORT_READ_MS, read)) ??
+          longReads.findDeals(query, timeoutMs && timeoutMs / 2)
+        )
       })
     },
     countDeals: (query, shopKeys) =>

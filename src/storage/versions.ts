@@ -130,14 +130,21 @@ export async function collectFirstSeen(
   {
     replacedIds,
     storedProducts,
-    seenMs,
-  }: Readonly<{ replacedIds: readonly number[]; storedProducts: readonly StoredProduct[]; seenMs: number }>,
+    lapsedSinceMs,
+  }: Readonly<{
+    replacedIds: readonly number[]
+    storedProducts: readonly StoredProduct[]
+    lapsedSinceMs?: number
+  }>,
 ): Promise<FirstSeen> {
   const knownTimes = await readFirstSeen(transaction, replacedIds)
   const unseenGtins = storedProducts.flatMap(({ content: { gtin }, deals }) =>
     deals.some(({ offer }) => !knownTimes.has(toFirstSeenKey(gtin, toOfferKey(offer)))) ? gtin : [],
   )
-  return new Map([...(await takeSavedFirstSeen(transaction, copyId, unseenGtins, seenMs)), ...knownTimes])
+  return new Map([
+    ...(await takeSavedFirstSeen(transaction, copyId, unseenGtins, lapsedSinceMs)),
+    ...knownTimes,
+  ])
 }
 
 /** Read the first-seen times of some versions; the earliest when two versions have the same offer. */
@@ -166,15 +173,18 @@ export async function saveFirstSeen(
     set first_seen_ms = excluded.first_seen_ms, lapsed_at_ms = excluded.lapsed_at_ms`.execute(transaction)
 }
 
-/** An offer that returns later than this counts as new. */
+/** How long the first-seen times of an absent product's deals are kept. A deal that returns later counts as new. */
 export const LAPSED_RETENTION_MS: number = 7 * DAY_MS
 
-/** Read and delete the saved first-seen times of products that have returned at `seenMs`. */
+/**
+ * Read and delete the saved first-seen times of products that have returned; those that lapsed before `lapsedSinceMs` do not count.
+ * Each walk deletes old ones, but there may be no walks.
+ */
 export async function takeSavedFirstSeen(
   transaction: Transaction<CopyTables>,
   copyId: number,
   gtins: readonly string[],
-  seenMs: number,
+  lapsedSinceMs = 0,
 ): Promise<FirstSeen> {
   if (gtins.length === 0) return new Map()
   const hasReturned = sql`copy_id = ${copyId} and ${inList(transaction, 'gtin', gtins)}`
@@ -183,7 +193,7 @@ export async function takeSavedFirstSeen(
     transaction,
   )
   if (rows.length > 0) await sql`delete from lapsed_deals where ${hasReturned}`.execute(transaction)
-  return toFirstSeen(rows.filter((row) => row.lapsed_at_ms >= seenMs - LAPSED_RETENTION_MS))
+  return toFirstSeen(rows.filter((row) => row.lapsed_at_ms >= lapsedSinceMs))
 }
 
 // Products that a walk leaves out because they are too large. Their stored data stay and age (ADR 0007).

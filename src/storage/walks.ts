@@ -23,8 +23,6 @@ import { SQLITE_DEAL_INDEXES } from './tables.ts'
 /** Maximum number of products, with their deals, that one transaction deletes. */
 const MAX_TRANSACTION_PRODUCTS = 100
 
-/** How long the first-seen times of an absent product's deals are kept. A deal that returns later counts as new. */
-
 export function createWalkStore(
   connection: CopyConnection,
   catalog: string,

@@ -79,7 +79,8 @@ export function createFeedsFolder(folder: string): void {
 
 /**
  * Fetch and import a feed with an address, and record the outcome.
- * @throws FeedFetchError, ImportError, FeedHeldError or StoreError; nothing is changed then.
+ * @throws FeedFetchError, ImportError, FeedHeldError or StoreError; nothing is changed then, unless the connection was lost during the
+ * commit.
  */
 export async function runFeed(options: RunFeedOptions): Promise<FeedRun> {
   const { store, feedId, owner } = options

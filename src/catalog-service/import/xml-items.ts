@@ -247,8 +247,10 @@ export async function* readXmlItems(
  * map names.
  */
 export function createGoogleCollector(options: PathOptions): ItemCollector {
-  const paths = new Set(options.keys.filter((key) => /[/@[]/.test(key)))
-  const google = createElementCollector(new Set(options.keys.filter((key) => !paths.has(key))))
+  // After a colon, the name of another namespace.
+  const paths = new Set(options.keys.filter((key) => /[/@[:]/.test(key)))
+  const names = new Set(options.keys.filter((key) => !paths.has(key)))
+  const google = createElementCollector(names, new Set([...paths].map((path) => path.split('/')[0] ?? '')))
   if (paths.size === 0) return google
   const others = createPathCollector({ ...options, keys: [...paths] })
   return {
@@ -279,8 +281,11 @@ export function createGoogleCollector(options: PathOptions): ItemCollector {
   }
 }
 
-/** Create a collector for the elements of an item. `names`: of the fields that are read. */
-function createElementCollector(names: ReadonlySet<string>): ItemCollector {
+/**
+ * Create a collector for the elements of an item. `names`: of the fields that are read; `containers`: of elements that may contain
+ * others, and then are no fields.
+ */
+function createElementCollector(names: ReadonlySet<string>, containers: ReadonlySet<string>): ItemCollector {
   let item = createItem()
   /** Of the field, `''` outside of one, and whether it is read. */
   let [name, isRead] = ['', false]
@@ -311,7 +316,8 @@ function createElementCollector(names: ReadonlySet<string>): ItemCollector {
     },
     close(tag, level) {
       if (level !== 1) return
-      if (isRead) addField(item, tag, { name, text: text.trim(), isNested })
+      const isContainer = isNested && containers.has(name)
+      if (isRead && !isContainer) addField(item, tag, { name, text: text.trim(), isNested })
       else if (text !== '' && item.others.size < MAX_OTHERS) item.others.set(name, text.trim())
       name = ''
       isNested = false

@@ -110,7 +110,9 @@ describe('catalog merchants add and set', () => {
     const cli = await makeFilled()
     const args = ['--network', 'Net', '--reference', '1']
     expect(await cli.runRejected('merchants', 'set', 'ANNA', ...args)).toContain('did you mean "Anna"?')
-    expect(await cli.runRejected('merchants', 'set', 'Änna', ...args)).not.toContain('did you mean')
+    await cli.run('merchants', 'add', 'ÄNNA')
+    // Only A to Z have a case here, on both engines.
+    expect(await cli.runRejected('merchants', 'set', 'Änna', ...args)).toContain('did you mean "ÄNNA"?')
     expect(await cli.runRejected('merchants', 'set', 'Eve', ...args)).toContain('vitrine catalog merchants')
     expect(await cli.runRejected('merchants', 'set', 'Bo', '--network', 'x', '--reference', '1')).toContain(
       '"x"',

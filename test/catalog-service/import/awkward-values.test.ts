@@ -240,6 +240,14 @@ describe('addresses', () => {
     ])
   })
 
+  it('Google with paths and a name of another namespace in a changed map - all are read', async () => {
+    const rss = `<rss xmlns:g="http://base.google.com/ns/1.0" xmlns:media="http://search.yahoo.com/mrss/"><channel><item><title>T</title><link>https://kopje.example/1</link><g:gtin>${CELLS.gtin}</g:gtin><price><amount>9 EUR</amount></price><media:thumbnail>https://kopje.example/1.jpg</media:thumbnail></item></channel></rss>`
+    const map = parseFeedMap({ fields: { price: ['price/amount', 'price'], image: 'media:thumbnail' } })
+    const { products, rejects } = await readFeedText(rss, { map })
+    expect(rejects).toEqual([])
+    expect(products).toMatchObject([{ images: ['https://kopje.example/1.jpg'], offers: [{ price: '9' }] }])
+  })
+
   it('Atom, link as text - is the page', async () => {
     const atom = `<feed xmlns="http://www.w3.org/2005/Atom" xmlns:g="http://base.google.com/ns/1.0"><entry><title>T</title><link>https://kopje.example/1</link><g:gtin>${CELLS.gtin}</g:gtin><g:price>1 EUR</g:price></entry></feed>`
     expect((await readFeedText(atom)).products[0]?.offers).toMatchObject([{ url: 'https://kopje.example/1' }])

@@ -37,7 +37,11 @@ describe('import, whose connection is lost after the commit', () => {
     ).rejects.toThrow(
       'the connection was lost before the database confirmed the import: Connection terminated unexpectedly. Import the feed again',
     )
+    const [channel] = await fetchOwnedChannels(await getReader(store))
+    const stored = await fetchProducts(fixture, channel?.id ?? '')
+    expect(stored).toHaveLength(1)
     expect(await importRows(fixture, [createProduct('17')])).toMatchObject({ offers: 1, removedOffers: 0 })
+    expect(await fetchProducts(fixture, channel?.id ?? '')).toEqual(stored)
   })
 })
 
