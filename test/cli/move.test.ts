@@ -18,6 +18,7 @@ import { openSqlite } from '../../src/database/sqlite.ts'
 import { SERVER_NAME } from '../../src/http/server.ts'
 import { LEFT_COPY_TABLES, MOVED_COPY_TABLES, COPY_MIGRATIONS } from '../../src/storage/tables.ts'
 import { addCleanup } from '../helpers/cleanup.ts'
+import { makeCopyFile } from '../helpers/copy-file.ts'
 import { makeFolder, makeSettings, runInProcess } from './run-cli.ts'
 
 /** Tables of the migrations themselves, and those that SQLite keeps for an index. */
@@ -105,14 +106,11 @@ it('a catalog that is set to SQLite - a note says that it is not moved', async (
   const folder = makeFolder()
   const settings = makeSettings(folder)
   expect(await runInProcess(['catalog', 'organizations', 'add', 'Team'], settings)).toMatchObject({ code: 0 })
-  const { code, err } = await runInProcess(['move'], {
+  const { path, remove } = await makeCopyFile()
+  addCleanup(remove)
+  const { code, err } = await runInProcess(['move', '--from', path], {
     ...settings,
     VITRINE_DATABASE_URL: POSTGRES,
   })
-  expect([code, err]).toEqual([
-    64,
-    expect.stringMatching(
-      /nothing to move\. There is no stored copy at data\/vitrine\.db.*is not moved: VITRINE_CATALOG_DATABASE_URL/,
-    ),
-  ])
+  expect([code, err]).toEqual([1, expect.stringContaining('is not moved: VITRINE_CATALOG_DATABASE_URL')])
 })

@@ -70,9 +70,13 @@ export async function runInProcess(
 }
 
 /** Run the built command line to its end. */
-export function runBuilt(args: readonly string[], environment: Environment): Promise<CommandResult> {
+export function runBuilt(
+  args: readonly string[],
+  environment: Environment,
+  cwd?: string,
+): Promise<CommandResult> {
   return new Promise((resolve) => {
-    const options = { env: toEnv(environment), timeout: KILL_TIMEOUT_MS, killSignal: 'SIGKILL' } as const
+    const options = { env: toEnv(environment), cwd, timeout: KILL_TIMEOUT_MS, killSignal: 'SIGKILL' } as const
     const child = execFile(process.execPath, [MAIN, ...args], options, (_error, out, err) =>
       resolve({ code: child.exitCode, out, err }),
     )

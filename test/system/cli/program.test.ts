@@ -21,6 +21,14 @@ describe('built command line', () => {
     expect(await runBuilt(['nonsense'], {})).toMatchObject({ code: 64, out: '' })
   })
 
+  it('move in a folder without databases - 64, nothing to move', async () => {
+    const environment = { VITRINE_DATABASE_URL: 'postgres://vitrine@127.0.0.1:1/vitrine' }
+    expect(await runBuilt(['move'], environment, makeFolder())).toMatchObject({
+      code: 64,
+      err: expect.stringContaining('nothing to move. There is no stored copy at data/vitrine.db') as string,
+    })
+  })
+
   it('serve with bad settings - 78, with each name on standard error', async () => {
     const settings = makeSettings(makeFolder(), {
       VITRINE_FRESH_SECONDS: 'hunter2',
