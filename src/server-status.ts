@@ -106,7 +106,7 @@ export async function updateStateGauges(context: Context): Promise<void> {
       state.copies.filter(({ observedDays }) => observedDays !== null),
       ({ observedDays }) => observedDays?.all ?? 0,
     ),
-    ...toFeedGauges(feedReport?.feeds ?? [], context.clock.nowMs()),
+    ...toFeedGauges(feedReport, context.clock.nowMs()),
     vitrine_clock_difference_seconds: Object.fromEntries(
       Object.entries(clockMonitor.getSkewsMs()).map(([other, differenceMs]) => [
         other,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { createQuotaState } from '../src/catalog/quota.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../src/clock.ts'
-import type { Context } from '../src/context.ts'
+import type { Context, Demo } from '../src/context.ts'
 import { StoreError } from '../src/errors.ts'
 import { updateStateGauges, readServerState } from '../src/server-status.ts'
 import { BOX, startHarness, startStockedHarness, fetchPath } from './app/app-client.ts'
@@ -96,6 +96,21 @@ async function readSeries(context: Context, ...names: readonly string[]): Promis
 }
 
 describe('state gauges', () => {
+  test('feeds, while the embedded catalog does not respond - keep their values, so that alerts on them do not end', async () => {
+    let isBroken = false
+    const feed = { name: 'shop', status: 'failed', isQuiet: false, fetchedAtMs: NOON_MS, offers: 7 }
+    const readFeeds = () => (isBroken ? broken() : Promise.resolve({ feeds: [feed], warnings: [] }))
+    const { context } = await startHarness({ over: { demo: { readFeeds } as unknown as Demo } })
+    const before = await readSeries(context, 'feed_')
+    expect(before).toEqual([
+      'vitrine_feed_age_seconds{feed="shop"} 0',
+      'vitrine_feed_failing{feed="shop"} 1',
+      'vitrine_feed_offers{feed="shop"} 7',
+    ])
+    isBroken = true
+    expect(await readSeries(context, 'feed_')).toEqual(before)
+  })
+
   test('call policy - calls, pauses in seconds, and circuit breaker', async () => {
     const { context } = await startHarness()
     const quota = {

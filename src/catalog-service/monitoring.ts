@@ -67,9 +67,7 @@ export function createMonitoringRouter(store: CatalogStore, options: StandaloneO
   router.get('/metrics', async (request, response) => {
     const refusal = await findRefusal(request)
     if (refusal !== null) return sendJson(request, response, { error: refusal.message }, refusal)
-    const report = await readFeeds()
-    // While the database cannot be read, the last values stay: without them, alerts would end.
-    if (report !== undefined) metrics.setFeedGauges(toFeedGauges(report.feeds, clock.nowMs()))
+    metrics.setFeedGauges(toFeedGauges(await readFeeds(), clock.nowMs()))
     const { contentType, text } = await metrics.render()
     sendResponse(request, response, { headers: { 'Content-Type': contentType }, body: text })
   })

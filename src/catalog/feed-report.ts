@@ -66,8 +66,10 @@ export function isFeedFailing({ status, isQuiet }: FeedState): boolean {
   return status === 'failed' || status === 'held' || isQuiet
 }
 
-/** Return the values of the gauges of feeds. */
-export function toFeedGauges(feeds: readonly FeedState[], nowMs: number): FeedGauges {
+/** Return the values of the gauges of feeds. Without a report they keep their values, because alerts would end without them. */
+export function toFeedGauges(report: FeedReport | undefined, nowMs: number): FeedGauges {
+  if (report === undefined) return {}
+  const { feeds } = report
   return {
     vitrine_feed_age_seconds: Object.fromEntries(
       feeds.flatMap(({ name, fetchedAtMs }) =>

@@ -33,8 +33,8 @@ export type RetryRules = Readonly<{
 }>
 
 /**
- * Run work, and run it again after a failure that can pass. It must be atomic or idempotent. Calls are
- * not nested.
+ * Run work, and run it again after a failure that can pass. It must be atomic or idempotent.
+ * Calls are not nested.
  */
 export async function retry<Result>(work: () => Promise<Result>, rules: RetryRules = {}): Promise<Result> {
   const state: RetryState = { startedMs: 0, conflicts: 0, isRepaired: false, failedMs: undefined }

@@ -11,7 +11,7 @@ type ValuesByLabel = Readonly<Partial<Record<string, number>>>
 /** `null`: no value, so the series is absent. */
 type Values<Name extends string> = Readonly<Record<Name, number | ValuesByLabel | null>>
 
-export type GaugeValues = Values<keyof typeof GAUGES>
+export type GaugeValues = Values<Exclude<keyof typeof GAUGES, keyof FeedGauges>> & FeedGauges
 
 /** Create the registry of a server, with the metrics of its process. */
 export function createRegistry() {
@@ -87,7 +87,7 @@ export function createMetrics() {
     countDelivery: (outcome: 'ok' | 'failed'): void => deliveries.inc({ outcome }),
     countStoreFailure: (): void => storeFailures.inc(),
     recordWalk: createWalkMetrics(registry),
-    setGauges: createGauges(registry, GAUGES),
+    setGauges: createStateGauges(registry),
     registry,
     render,
   }
@@ -250,16 +250,17 @@ const GAUGES = {
   vitrine_cache_bytes: { help: 'Bytes by cache', label: 'cache', aggregator: 'sum' },
 } as const satisfies Readonly<Record<string, GaugeRow>>
 
-/** Create gauges, and return a function that sets them. It is called only when metrics are requested. */
+/** Create gauges, and return a function that sets them; those without a value keep theirs. It is called only when metrics are requested. */
 function createGauges<Name extends string>(registry: Registry, rows: Readonly<Record<Name, GaugeRow>>) {
   const gauges = Object.entries<GaugeRow>(rows).map(([name, { help, label, aggregator }]) => {
     const labelNames = label === undefined ? [] : [label]
     const gauge = new Gauge({ name, help, labelNames, aggregator, registers: [registry] })
     return { name: name as Name, label: label ?? '', gauge }
   })
-  return (values: Values<Name>): void => {
+  return (values: Partial<Values<Name>>): void => {
     for (const { name, label, gauge } of gauges) {
       const value = values[name]
+      if (value === undefined) continue
       gauge.reset()
       if (value === null) gauge.remove()
       else if (typeof value === 'number') gauge.set(value)
@@ -270,8 +271,12 @@ function createGauges<Name extends string>(registry: Registry, rows: Readonly<Re
   }
 }
 
+function createStateGauges(registry: Registry): (values: GaugeValues) => void {
+  return createGauges(registry, GAUGES)
+}
+
 export function createFeedGauges(registry: Registry) {
   return createGauges(registry, FEED_GAUGES)
 }
 
-export type FeedGauges = Values<keyof typeof FEED_GAUGES>
+export type FeedGauges = Partial<Values<keyof typeof FEED_GAUGES>>
