@@ -226,7 +226,7 @@ export async function findFeedForImport(
     if (isOfChannel && (isNameChosen || existing.url === null)) return { name: candidate, existing }
     if (isNameChosen && existing.channelId === null)
       throw new UsageError(
-        `the channel of the feed ${name} was removed; choose another one with "feeds set ${name} --channel ID"`,
+        `the channel of the feed ${name} was removed; choose another one with "vitrine catalog feeds set ${name} --channel ID"`,
       )
     if (isNameChosen)
       throw new UsageError(`the feed ${name} belongs to another channel; choose another name with --feed`)

@@ -24,6 +24,17 @@ import {
 } from '../harness.ts'
 import { getReader } from '../store-handles.ts'
 
+it('import of a feed whose channel was removed - UsageError with the command that chooses another', async () => {
+  const fixture = await openTestStore()
+  await importRows(fixture, [createProduct('17')], { feedName: 'shop' })
+  await fixture.store.write((database) => database.deleteFrom('channels').execute())
+  await expect(importRows(fixture, [createProduct('17')], { feedName: 'shop' })).rejects.toMatchObject({
+    code: 'VITRINE_USAGE',
+    message:
+      'the channel of the feed shop was removed; choose another one with "vitrine catalog feeds set shop --channel ID"',
+  })
+})
+
 describe('import, whose connection is lost after the commit', () => {
   it('says that the feed may have been stored; the next import finds it unchanged', async () => {
     const fixture = await openTestStore()
