@@ -48,7 +48,7 @@ export function compareForBox(a: RankableOffer, b: RankableOffer): number {
     Number(isOnSale(b)) - Number(isOnSale(a)) ||
     compareTexts(a.network, b.network) ||
     compareTexts(a.affiliateUrl, b.affiliateUrl) ||
-    // Smaller claimed discount, then spelling: the order must not depend on the order in the response.
+    // Smaller claimed discount, then currency and spelling: the order must not depend on the order in the response.
     comparePrices(a.oldPrice ?? '0', b.oldPrice ?? '0') ||
     compareTexts(toTieBreaker(a), toTieBreaker(b))
   )
@@ -65,8 +65,8 @@ export function createBoxOrder<T extends RankableOffer & OfferTimes>(
     compareTimes(a, b)
 }
 
-function toTieBreaker({ availability, merchant, price, oldPrice }: RankableOffer): string {
-  return JSON.stringify([availability, merchant, price, oldPrice])
+function toTieBreaker({ currency, availability, merchant, price, oldPrice }: RankableOffer): string {
+  return JSON.stringify([currency, availability, merchant, price, oldPrice])
 }
 
 /** Find the currency of most offers, alphabetically first at a tie; `undefined` without offers. */

@@ -66,7 +66,7 @@ const withTimes = (over: Partial<RankableOffer>, checkedAtMs: number | null): Ti
 })
 
 describe('order of a box', () => {
-  it('in stock, price, merchant, network, link - in this order of weight', () => {
+  it('in stock, price, merchant, network, link, currency - in this order of weight', () => {
     const ranked = [
       createOffer({ price: '10', merchant: 'arc' }),
       createOffer({ price: '10.0', merchant: 'Kopje', network: 'a' }),
@@ -75,6 +75,7 @@ describe('order of a box', () => {
       createOffer({ price: '10.0001', merchant: 'Aaa' }),
       createOffer({ price: '100', merchant: 'Aaa' }),
       createOffer({ price: '0.01', merchant: 'Aaa', availability: 'preorder' }),
+      createOffer({ price: '0.01', merchant: 'Aaa', availability: 'preorder', currency: 'USD' }),
     ]
     expect(ranked.toReversed().sort(compareForBox)).toEqual(ranked)
   })
