@@ -2,8 +2,6 @@ import { systemClock } from '../../clock.ts'
 import { parseSerializedAddress } from '../../config/database-address.ts'
 import { parseSerializedProxies } from '../../config/proxies.ts'
 import { Secret } from '../../config/secrets.ts'
-import { ImportError, VitrineError } from '../../errors.ts'
-import { describeInternalError } from '../../lib/internal-error.ts'
 import { serveJob } from '../../lib/thread.ts'
 import { openCatalogStore } from '../store/open-store.ts'
 import type { FeedJob } from './feed-job.ts'
@@ -13,26 +11,22 @@ import { isFeedDue } from './scheduler.ts'
 // Entry point of the thread that runs one feed.
 await serveJob(async (data, { signal, firstMessage, sendProgress }) => {
   const { database, secrets, proxies, ...job } = data as FeedJob
+  const store = await openCatalogStore({ database: parseSerializedAddress(database), clock: systemClock })
   try {
-    const store = await openCatalogStore({ database: parseSerializedAddress(database), clock: systemClock })
-    try {
-      return await runFeed({
-        ...job,
-        store,
-        secrets: new Map(secrets.map(([name, value]) => [name, new Secret(value)])),
-        proxies: parseSerializedProxies(proxies),
-        isDue: (previous) => isFeedDue(store, previous, job.feedId),
-        signal,
-        async waitForImport() {
-          sendProgress('fetched')
-          // The turn to import, or the stop: a stopped run must not wait for other imports.
-          await firstMessage
-        },
-      })
-    } finally {
-      await store.close()
-    }
-  } catch (error) {
-    throw error instanceof VitrineError ? error : new ImportError(describeInternalError(error as Error))
+    return await runFeed({
+      ...job,
+      store,
+      secrets: new Map(secrets.map(([name, value]) => [name, new Secret(value)])),
+      proxies: parseSerializedProxies(proxies),
+      isDue: (previous) => isFeedDue(store, previous, job.feedId),
+      signal,
+      async waitForImport() {
+        sendProgress('fetched')
+        // The turn to import, or the stop: a stopped run must not wait for other imports.
+        await firstMessage
+      },
+    })
+  } finally {
+    await store.close()
   }
 })

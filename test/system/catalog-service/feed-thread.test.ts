@@ -24,6 +24,12 @@ if (!isMainThread && workerData?.feedId !== undefined)
   ${moment === 'start' ? 'run()' : "subscribe('http.client.response.finish', run)"}
 `
 
+/** The run checks its folder with `lstatSync`. */
+const BREAK_FOLDER = `
+  require('node:fs').lstatSync = () => { throw new TypeError('damage') }
+  require('node:module').syncBuiltinESMExports()
+`
+
 /** Create a catalog with a feed that is due, and open it. */
 async function createCatalog(respond: FeedHandler) {
   const folder = makeFolder()
@@ -69,6 +75,7 @@ describe.each([[['serve']], [['catalog', 'serve']]])('vitrine %j', (command) => 
     ['ends at its start', 'start', 'process.exit(1)', 'its thread ended without a result'],
     ['ends', 'download', 'process.exit(1)', 'its thread ended without a result'],
     ['throws', 'download', "throw new Error('damage')", 'its thread failed: '],
+    ['has a bug in the run', 'start', BREAK_FOLDER, 'its thread failed: TypeError'],
   ] as const)('thread that %s - is logged and recorded, and the server goes on', async (...row) => {
     const [, moment, statement, reason] = row
     const { settings, store } = await createCatalog((_request, response) => {
