@@ -99,18 +99,20 @@ export async function runFeed(options: RunFeedOptions): Promise<FeedRun> {
   } catch (error) {
     // A stop says nothing about the feed, which is due again.
     if (options.signal?.aborted) await cancelFeedAttempt(store, feedId, { owner, previous })
-    else await finishFeedAttempt(store, feedId, { owner, failure: toFailure(error) })
+    // A bug ends the thread or program, and counts as any other crash: its lease says that the run was interrupted.
+    else if (error instanceof VitrineError)
+      await finishFeedAttempt(store, feedId, { owner, failure: toFailure(error) })
     throw error
   } finally {
     lease.stop()
   }
 }
 
-function toFailure(error: unknown): FeedFailure {
-  if (error instanceof FeedFetchError)
-    return { code: error.code, message: error.message, retryAfterMs: error.retryAfterMs }
-  if (error instanceof VitrineError) return { code: error.code, message: error.message }
-  return { code: 'VITRINE_INTERNAL', message: 'something unexpected happened; see the log' }
+function toFailure(error: VitrineError): FeedFailure {
+  const { code, message } = error
+  return error instanceof FeedFetchError
+    ? { code, message, retryAfterMs: error.retryAfterMs }
+    : { code, message }
 }
 
 /** Extend the lease while the feed runs. `signal` aborts with the run's own, or when another process has the lease. */

@@ -90,6 +90,8 @@ describe.each([[['serve']], [['catalog', 'serve']]])('vitrine %j', (command) => 
         { status: 'failed', errorCode: 'VITRINE_FEED_THREAD_FAILED' },
       ]),
     )
+    const attempts = [...(await fetchFeedAttempts(store)).values()]
+    expect(attempts).toMatchObject([{ failureCount: 1, isRunning: false }])
     expect(await running.stop('SIGTERM')).toEqual({ code: 0 })
   })
 
