@@ -33,7 +33,11 @@ function toEnginePage(page: Page, close: () => Promise<void>): EnginePage {
     return frame
   }
   return {
-    goto: async (url) => void (await page.goto(url)),
+    async goto(url) {
+      // Frames that the previous page is still loading would fail the navigation: NS_BINDING_ABORTED.
+      await page.evaluate('stop()')
+      await page.goto(url)
+    },
     evaluate: async <T>(expression: string, frame?: string) =>
       (await (await find(frame)).evaluate(expression)) as T,
     resize: (viewport) => page.setViewport(viewport),
