@@ -10,9 +10,9 @@ import { type Cdn, startHaproxy, startNginx, startVarnish } from './programs.ts'
 import { PRODUCTS, type ReplicaFixture, createReplicaFixture } from './replica-fixture.ts'
 
 /** Concurrent visitors of each CDN, their pause between visits, and the minimum responses in each part of a test. */
-const VISITORS = 4
-const REST_MS = 10
-const MIN_RESPONSES = 120
+const VISITORS = 2
+const REST_MS = 50
+const MIN_RESPONSES = 60
 
 const STARTERS = { nginx: startNginx, haproxy: startHaproxy, varnishd: startVarnish } as const
 type Program = keyof typeof STARTERS
