@@ -147,15 +147,21 @@ const SERVER_FAULTS: readonly Fault[] = [
 ]
 
 /**
- * Return whether any statement is running, except those that wait for a lock. They end by their time limit, in virtual time: this
+ * Return whether any statement is running, or was since the last check, except those that wait for a lock. They end by their time limit, in virtual time: this
  * cancels the statement as the server would. Only a limit for locks also takes its real time.
  */
 function createBusyCheck(): () => Promise<boolean> {
   const limited = new Set<number>()
   const expired = new Set<number>()
+  let seenTransfers = 0
   return async () => {
     const { proxy, admin, time, locked } = current
     await waitForOthers(1)
+    const transfers = proxy.countTransfers()
+    if (transfers !== seenTransfers) {
+      seenTransfers = transfers
+      return true
+    }
     if (proxy.hasBytesInFlight()) return true
     if (!locked || time === undefined || proxy.countRunning() === 0) return proxy.countRunning() > 0
     const { rows } = await admin.query<{ pid: number }>('select pid from pg_locks where not granted')

@@ -17,6 +17,8 @@ export type FaultProxy = Readonly<{
   port: number
   /** Whether bytes, a new connection or a reset are on their way between the program and the proxy. */
   hasBytesInFlight(): boolean
+  /** Chunks of bytes that have come from the program or the server. */
+  countTransfers(): number
   /** Statements or logins that the server has not replied to. A silent proxy waits for none. */
   countRunning(): number
   /** Numbers of server processes with a running statement, and the time limits that were set there. */
@@ -67,6 +69,7 @@ let statements = 0
 /** Start a proxy to a PostgreSQL server without TLS. */
 export async function startFaultProxy(targetPort: number, hooks: ProxyHooks): Promise<FaultProxy> {
   const connections = new Set<Connection>()
+  let transfers = 0
   let isSilent = false
   let loginError: string | undefined
   // Delayed packets would look like silence.
@@ -78,11 +81,13 @@ export async function startFaultProxy(targetPort: number, hooks: ProxyHooks): Pr
     )
     connections.add(connection)
     client.on('data', (chunk) => {
+      transfers += 1
       if (isSilent) return
       if (!connection.isStarted && loginError !== undefined) client.end(createLoginError(loginError))
       else readClient(connection, chunk, hooks)
     })
     connection.server.on('data', (chunk) => {
+      transfers += 1
       if (!isSilent) readServer(connection, chunk)
     })
     for (const socket of [client, connection.server]) {
@@ -102,6 +107,7 @@ export async function startFaultProxy(targetPort: number, hooks: ProxyHooks): Pr
   return {
     port,
     hasBytesInFlight,
+    countTransfers: () => transfers,
     countRunning: () => (isSilent ? 0 : [...connections].reduce((total, { running }) => total + running, 0)),
     listRunning: () =>
       [...connections]
