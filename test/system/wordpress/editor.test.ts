@@ -160,14 +160,15 @@ describe.skipIf(isSkipped)('the editor', () => {
       content,
     })
     expect(status).toBe(201)
-    const page = await reader.get(`/?p=${(json as { id: number }).id}`)
-    expect(readContent(page)).toContain(BOX)
-    expect(readVisibleText(page)).toContain('Pfefferkorn &amp; Lind')
-    expect(fixture.faultProxy.takeCalls().sort()).toEqual([
+    const path = `/?p=${(json as { id: number }).id}`
+    expect(await fixture.visitUntilCalled(reader, [path], 3)).toEqual([
       `/fragments/${CHANNEL}/deals?layout=list&brand=H%26M`,
       `/fragments/${CHANNEL}/deals?merchant=A&merchant=B&limit=2&brand=H%26M`,
       `/fragments/${CHANNEL}/where-to-buy/${GTIN}?merchant=Pfefferkorn%20%26%20Lind&merchant=Velofjell`,
     ])
+    const page = await reader.get(path)
+    expect(readContent(page)).toContain(BOX)
+    expect(readVisibleText(page)).toContain('Pfefferkorn &amp; Lind')
   })
 
   it('options - all of the widgets - are sent, and no other attributes', async () => {
@@ -178,13 +179,12 @@ describe.skipIf(isSkipped)('the editor', () => {
       `[vitrine gtin="${GTIN}" ${common} ${rest} history="note" else="17, 18" markup="none"] [vitrine_picks gtins="${GTIN}, 18" ${common} layout="row" labels="Best overall| |Best & cheap" limit="4"] [vitrine_deals ${common} ${rest} page="1" sort="price" evidence="shop" min_discount="5" max_price="99.50" brand="Ä b"]`,
     )
     fixture.faultProxy.takeCalls()
-    await reader.get(path)
     const first = 'theme=dark&accent=ff6600&locale=de&currency=EUR&stock=in&merchant=A&merchant=B&exclude=C'
     const options = `${first}&isolate=none&css=none&sub=top&layout=list&limit=4`
-    expect(fixture.faultProxy.takeCalls()).toEqual([
-      `/fragments/${CHANNEL}/where-to-buy/${GTIN}?${options}&history=note&else=17%2C18&markup=none`,
-      `/fragments/${CHANNEL}/picks/${GTIN},18?${first}&sub=top&layout=row&label=Best%20overall&label=&label=Best%20%26%20cheap`,
+    expect(await fixture.visitUntilCalled(reader, [path], 3)).toEqual([
       `/fragments/${CHANNEL}/deals?${options}&page=1&sort=price&evidence=shop&min_discount=5&max_price=99.50&brand=%C3%84%20b`,
+      `/fragments/${CHANNEL}/picks/${GTIN},18?${first}&sub=top&layout=row&label=Best%20overall&label=&label=Best%20%26%20cheap`,
+      `/fragments/${CHANNEL}/where-to-buy/${GTIN}?${options}&history=note&else=17%2C18&markup=none`,
     ])
   })
 

@@ -74,9 +74,8 @@ describe.skipIf(isSkipped)('the placement of a box', () => {
     async (theme) => {
       await fixture.site.run(`switch_theme( '${theme}' ); update_option( 'posts_per_page', 2 ); return 1;`)
       const posts = [await fixture.publish(SHORTCODE), await fixture.publish(BLOCK)]
-      await reader.get('/')
       const calls = posts.map((post) => toFragment(`where-to-buy/${GTIN}?sub=p${post.slice('/?p='.length)}`))
-      expect(fixture.faultProxy.takeCalls().toSorted()).toEqual(calls.toSorted())
+      expect(await fixture.visitUntilCalled(reader, ['/'], calls.length)).toEqual(calls.toSorted())
       await fixture.site.run(`switch_theme( 'classic' ); return 1;`)
     },
   )
@@ -88,11 +87,11 @@ describe.skipIf(isSkipped)('the placement of a box', () => {
       toSidebarPlugin(['[vitrine_deals limit="4"]', SIDEBAR_BLOCK, toLink('deals?limit=5')]),
     )
     const posts = [await fixture.publish(SHORTCODE), await fixture.publish(SHORTCODE)]
-    for (const post of posts) await reader.get(post)
-    await rm(plugin)
     const inPosts = posts.map((post) => toFragment(`where-to-buy/${GTIN}?sub=p${post.slice('/?p='.length)}`))
     const inSidebar = ['deals?limit=4', `where-to-buy/${OTHER_GTIN}`, 'deals?limit=5'].map(toFragment)
-    expect(fixture.faultProxy.takeCalls().toSorted()).toEqual([...inPosts, ...inSidebar].toSorted())
+    const calls = [...inPosts, ...inSidebar].toSorted()
+    expect(await fixture.visitUntilCalled(reader, posts, calls.length)).toEqual(calls)
+    await rm(plugin)
   })
 
   it('theme "blocks", template and footer of two posts - have one box for both', async () => {
@@ -105,18 +104,18 @@ describe.skipIf(isSkipped)('the placement of a box', () => {
     await writeFile(`${theme}/parts/footer.html`, '<!-- wp:vitrine/deals {"limit":"7"} /-->')
     await fixture.site.run(`switch_theme( 'blocks' ); return 1;`)
     const posts = [await fixture.publish(BLOCK), await fixture.publish(BLOCK)]
-    for (const post of posts) await reader.get(post)
-    await rm(`${theme}/templates/single.html`)
-    await fixture.site.run(`switch_theme( 'classic' ); return 1;`)
     const inPosts = posts.map((post) => toFragment(`where-to-buy/${GTIN}?sub=p${post.slice('/?p='.length)}`))
     const inTheme = ['deals?limit=6', 'deals?limit=7'].map(toFragment)
-    expect(fixture.faultProxy.takeCalls().toSorted()).toEqual([...inPosts, ...inTheme].toSorted())
+    const calls = [...inPosts, ...inTheme].toSorted()
+    expect(await fixture.visitUntilCalled(reader, posts, calls.length)).toEqual(calls)
+    await rm(`${theme}/templates/single.html`)
+    await fixture.site.run(`switch_theme( 'classic' ); return 1;`)
   })
 
   it('an id of the author - in an attribute or a link - is used instead', async () => {
     const link = toLink(`deals?sub=home-top`)
-    await reader.get(await fixture.publish(`[vitrine gtin="${GTIN}" sub="guide_7"]\n\n${link}`))
-    expect(fixture.faultProxy.takeCalls().toSorted()).toEqual([
+    const path = await fixture.publish(`[vitrine gtin="${GTIN}" sub="guide_7"]\n\n${link}`)
+    expect(await fixture.visitUntilCalled(reader, [path], 2)).toEqual([
       toFragment('deals?sub=home-top'),
       toFragment(`where-to-buy/${GTIN}?sub=guide_7`),
     ])

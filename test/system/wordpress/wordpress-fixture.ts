@@ -3,6 +3,7 @@ import type { ServedAddresses } from '../../helpers/built-server.ts'
 import { getSampleServer } from '../use-server.ts'
 import { type FaultProxy, startFaultProxy } from './fault-proxy.ts'
 import { type Site, type SiteOptions, startSite } from './site.ts'
+import type { Visitor } from './visitor.ts'
 
 /** A channel of the sample data. */
 export const CHANNEL = '952a0000-0000-4000-8000-000000000001'
@@ -26,6 +27,11 @@ export type WordPressFixture = Readonly<{
   publish(content: string, status?: 'publish' | 'draft'): Promise<string>
   /** Fetch a fragment directly from the server. */
   fetchFragment(path: string): Promise<string>
+  /**
+   * Visit pages until they have sent this many requests, and return these, sorted. On a slow machine, the time of a page may end before
+   * all its boxes are requested; the next visit requests the others.
+   */
+  visitUntilCalled(visitor: Visitor, paths: readonly string[], count: number): Promise<readonly string[]>
   /** Stop the site and the proxy. Throws if PHP logged warnings or errors. */
   close(): Promise<void>
 }>
@@ -58,6 +64,17 @@ export async function createWordPressFixture(
         if (!path.startsWith('deals')) expect(response.headers.get('cache-status')).not.toContain('stale')
         return html
       })
+    },
+    async visitUntilCalled(visitor, paths, count) {
+      const calls = new Set<string>()
+      await vi.waitFor(async () => {
+        for (const path of paths) await visitor.get(path)
+        for (const call of faultProxy.takeCalls()) calls.add(call)
+        // After a timeout, the plugin sends no request for 30 seconds.
+        if (calls.size < count) await site.advanceClock(31)
+        expect(calls.size).toBeGreaterThanOrEqual(count)
+      })
+      return [...calls].toSorted()
     },
     async close() {
       const phpErrors = await site.readPhpErrors()
