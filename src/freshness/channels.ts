@@ -1,7 +1,7 @@
 import type { CallPolicy } from '../catalog/call-policy.ts'
 import type { CatalogClient } from '../catalog/client.ts'
 import type { Channel } from '../catalog/contract.ts'
-import { type Clock, SECOND_MS, UNKNOWN_TIME_MS, isNewer, isWithin } from '../clock.ts'
+import { type Clock, MINUTE_MS, SECOND_MS, UNKNOWN_TIME_MS, isNewer, isWithin } from '../clock.ts'
 import { type FreshnessConfig, isServed } from '../config/config.ts'
 import type { ChannelList, CopyStore } from '../storage/store.ts'
 import { UnavailableError, UnknownChannelError } from '../errors.ts'
@@ -28,13 +28,15 @@ type ChannelSourceOptions = Readonly<{
 /** Key in `#flights` and in the negative cache. */
 const LIST_KEY = 'channels'
 
-/** How long the list in memory is used before the store is read again. */
+/** How long the list in memory is used before the store is read again in the background, and before visitors wait for that. */
 const STORE_READ_INTERVAL_MS: number = 10 * SECOND_MS
+const MEMORY_VALID_MS: number = MINUTE_MS
 
 /** The channels of the API key. A visit fetches the list again only when a channel is missing, at most once per `freshSeconds`. */
 export class ChannelSource {
   readonly #options: ChannelSourceOptions
   readonly #flights = createSingleFlight<ChannelList>()
+  readonly #reads = createSingleFlight<ChannelList | undefined>()
   #cachedList: ChannelList | undefined
   #storeReadAtMs = 0
   /** Why the last read of the store failed; `undefined`: it succeeded. */
@@ -54,7 +56,9 @@ export class ChannelSource {
     if (!isServed(this.#options, channelId)) throw new UnknownChannelError('the channel is not served')
     // An old list that lacks the channel is fetched again.
     const isSufficient = (list: ChannelList): boolean => hasChannel(list, channelId) || !this.#isStale(list)
-    const list = this.#findCached(channelId) ?? (await this.#findList(isSufficient))
+    const recent = this.#findRecent()
+    const isCached = recent !== undefined && hasChannel(recent, channelId)
+    const list = isCached ? recent : await this.#findList(isSufficient)
     if (list === undefined)
       throw new UnavailableError('no list of channels could be fetched yet', { cause: this.#storeFailure })
     const channel = list.channels.find(({ id }) => id === channelId)
@@ -70,7 +74,7 @@ export class ChannelSource {
   /** Find a served channel, listed or removed, without a catalog call. */
   async findChannel(channelId: string): Promise<Channel | undefined> {
     if (!isServed(this.#options, channelId)) return undefined
-    const list = this.#cachedList ?? (await this.#findStored())
+    const list = this.#findRecent() ?? (await this.#findStored())
     const candidates = [...(list?.channels ?? []), ...(list?.gone ?? []).map(({ channel }) => channel)]
     return candidates.find(({ id }) => id === channelId)
   }
@@ -96,11 +100,12 @@ export class ChannelSource {
     return newest !== undefined && newest.heldSinceMs === null && hasChannel(newest, channelId)
   }
 
-  #findCached(channelId: string): ChannelList | undefined {
-    if (this.#cachedList === undefined || !hasChannel(this.#cachedList, channelId)) return undefined
+  /** Return the list in memory, unless the store was not read for long. */
+  #findRecent(): ChannelList | undefined {
+    const nowMs = this.#options.clock.nowMs()
+    if (!isWithin(this.#storeReadAtMs, MEMORY_VALID_MS, nowMs)) return undefined
     // Read in the background: a slow database must not delay the visitor.
-    if (!isWithin(this.#storeReadAtMs, STORE_READ_INTERVAL_MS, this.#options.clock.nowMs()))
-      void this.#findStored()
+    if (!isWithin(this.#storeReadAtMs, STORE_READ_INTERVAL_MS, nowMs)) void this.#findStored()
     return this.#cachedList
   }
 
@@ -112,13 +117,16 @@ export class ChannelSource {
   }
 
   /** Return the newer list of memory and store, without a catalog call. */
-  async #findStored(): Promise<ChannelList | undefined> {
+  #findStored(): Promise<ChannelList | undefined> {
     const { clock, config } = this.#options
-    this.#storeReadAtMs = clock.nowMs()
-    // The visitor's timeout applies to a slow database too.
-    const stored = await tryWithTimeout(clock, config.visitorTimeoutMs, this.#readStore())
-    if (stored !== undefined && isUpdate(stored, this.#cachedList, clock.nowMs())) this.#cachedList = stored
-    return this.#cachedList
+    return this.#reads.run(LIST_KEY, async () => {
+      const readAtMs = clock.nowMs()
+      // The visitor's timeout applies to a slow database too.
+      const stored = await tryWithTimeout(clock, config.visitorTimeoutMs, this.#readStore())
+      if (stored !== undefined && isUpdate(stored, this.#cachedList, clock.nowMs())) this.#cachedList = stored
+      this.#storeReadAtMs = readAtMs
+      return this.#cachedList
+    })
   }
 
   async #readStore(): Promise<ChannelList | undefined> {

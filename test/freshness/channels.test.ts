@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest'
-import { SECOND_MS, UNKNOWN_TIME_MS } from '../../src/clock.ts'
+import { MINUTE_MS, SECOND_MS, UNKNOWN_TIME_MS } from '../../src/clock.ts'
 import { StoreError } from '../../src/errors.ts'
 import { CHANNEL_ID, type FakeCatalog, sendJson } from '../helpers/fake-catalog.ts'
 import { NOON_MS } from '../helpers/harness.ts'
@@ -235,6 +235,35 @@ describe('lists', () => {
       for (let visit = 0; visit < 5; visit += 1) expect(await getOutcome(CHANNEL_ID, silent)).toBe('known')
     }
     expect(readCount).toBe(2)
+  })
+
+  test.each(['getChannel', 'findChannel'] as const)(
+    'walk that stored another site while nobody asked for a minute - %s returns it at once',
+    async (method) => {
+      const { channel } = await sources.channels.getChannel(CHANNEL_ID)
+      sources.clock.advance(MINUTE_MS)
+      const moved = { ...channel, url: 'https://moved.example' }
+      await sources.store.putChannelList([moved], sources.clock.nowMs())
+      const found = await sources.channels[method](CHANNEL_ID)
+      expect(found && 'channel' in found ? found.channel : found).toEqual(moved)
+    },
+  )
+
+  test('silent store for over a minute - visitors wait for it once, then use memory for another minute', async () => {
+    const inner = await openStore()
+    let isSilent = false
+    const findChannelList = (): ReturnType<typeof inner.findChannelList> =>
+      isSilent ? new Promise(() => {}) : inner.findChannelList()
+    const silent = await makeSources({ store: { ...inner, findChannelList } })
+    expect(await getOutcome(CHANNEL_ID, silent)).toBe('known')
+    isSilent = true
+    silent.clock.advance(MINUTE_MS)
+    const waiting = [getOutcome(CHANNEL_ID, silent), getOutcome(CHANNEL_ID, silent)]
+    silent.clock.advance(FRESHNESS.visitorTimeoutMs)
+    expect(await Promise.all(waiting)).toEqual(['known', 'known'])
+    // The clock does not move, so a wait for the store would never end.
+    expect(await getOutcome(CHANNEL_ID, silent)).toBe('known')
+    expect(await silent.channels.findChannel(UNKNOWN_ID)).toBeUndefined()
   })
 
   test('stored list after a restart - is used without a call', async () => {
