@@ -85,6 +85,7 @@ export class ChannelSource {
     return (list?.channels ?? []).filter(({ id }) => isServed(this.#options, id))
   }
 
+  /** The list in memory counts whatever its age: without its database, a server serves from memory. */
   async getListState(): Promise<ChannelListState> {
     if (this.#cachedList !== undefined && this.#isShown(this.#cachedList)) return 'known'
     // An old list without served channels is fetched again.

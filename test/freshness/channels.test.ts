@@ -258,6 +258,8 @@ describe('lists', () => {
     expect(await getOutcome(CHANNEL_ID, silent)).toBe('known')
     isSilent = true
     silent.clock.advance(MINUTE_MS)
+    // A readiness check does not wait.
+    expect(await silent.channels.getListState()).toBe('known')
     const waiting = [getOutcome(CHANNEL_ID, silent), getOutcome(CHANNEL_ID, silent)]
     silent.clock.advance(FRESHNESS.visitorTimeoutMs)
     expect(await Promise.all(waiting)).toEqual(['known', 'known'])

@@ -147,8 +147,8 @@ const SERVER_FAULTS: readonly Fault[] = [
 ]
 
 /**
- * Return whether any statement is running, or was since the last check, except those that wait for a lock. They end by their time limit, in virtual time: this
- * cancels the statement as the server would. Only a limit for locks also takes its real time.
+ * Return whether any statement is running, or was since the last check, except those that wait for a lock. They end by their time
+ * limit, in virtual time: this cancels the statement as the server would. Only a limit for locks also takes its real time.
  */
 function createBusyCheck(): () => Promise<boolean> {
   const limited = new Set<number>()
