@@ -1,7 +1,7 @@
 import type { RequestListener } from 'node:http'
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import express from 'express'
-import type { Express, RequestHandler } from 'express'
+import type { Express } from 'express'
 import { SECOND_MS } from './clock.ts'
 import type { Context } from './context.ts'
 import { UnavailableError } from './errors.ts'
@@ -9,19 +9,19 @@ import { createAdminAuth } from './http/admin-auth.ts'
 import { toVisitor } from './http/client-address.ts'
 import { createFairQueue } from './lib/fair-queue.ts'
 import { createAssetsRouter } from './routes/assets.ts'
-import { createDataRouter } from './routes/data.ts'
+import { createDataSurface } from './routes/data.ts'
 import { createDemoRouter } from './routes/demo.ts'
-import { createEmbedsRouter } from './routes/embeds.ts'
+import { createEmbedsSurface } from './routes/embeds.ts'
 import { createErrorHandler, throwUnknownAddress } from './routes/failures.ts'
-import { createEventsRouter, createFeedsRouter } from './routes/feeds.ts'
-import { createFragmentsRouter } from './routes/fragments.ts'
+import { createEventsRouter, createFeedsSurface } from './routes/feeds.ts'
+import { createFragmentsSurface } from './routes/fragments.ts'
 import { createHealthRouter } from './routes/health.ts'
-import { createMailRouter } from './routes/mail.ts'
+import { createMailSurface } from './routes/mail.ts'
 import { createOembedRouter } from './routes/oembed.ts'
 import { createOfferRedirectRouter } from './routes/offer-redirect.ts'
 import { createOpenApiRouter } from './routes/openapi.ts'
 import { createPicturesRouter } from './routes/pictures.ts'
-import { createRequestCheck } from './routes/requests.ts'
+import { type Exchange, createRequestCheck, getPath } from './routes/requests.ts'
 import { createStudioRouter } from './routes/studio.ts'
 
 /** Requests of a turn of the event loop: 3 ms of work. All others wait: each connection has one, so their number is limited. */
@@ -29,16 +29,45 @@ const ROUTING_LIMITS = { parallelTasks: 16, maxWaiting: Infinity, maxWaitingPerV
 /** The server would end connections without progress at about this time. */
 const ROUTING_TIMEOUT_MS: number = 15 * SECOND_MS
 
-/** Create the widget server: it sends cached responses directly and routes all other requests through Express, in turn by client. */
+/** Create the widget server: it sends cached responses directly. All other requests wait their turn, by client. */
 export function createApp(context: Context, isStopping: () => boolean = () => false): RequestListener {
   const { responses } = context.caches
-  const app = createRoutes(context, isStopping)
+  const checkRequest = createRequestCheck(context)
+  const runInTurn = createTurns(context)
+  const surfaces = new Map(
+    [
+      createFragmentsSurface(context),
+      createEmbedsSurface(context),
+      createDataSurface(context),
+      createMailSurface(context),
+      createFeedsSurface(context),
+    ].map((surface) => [surface.prefix, surface]),
+  )
+  const app = createRoutes(context, { isStopping, runInTurn })
   return (request, response) => {
-    if (!responses.sendByTarget(request, response)) app(request, response)
+    if (responses.sendByTarget(request, response)) return
+    const exchange = checkRequest(request, response)
+    if (exchange === undefined) return
+    const surface = surfaces.get(findPrefix(exchange.request))
+    if (surface === undefined) app(request, response)
+    else void runInTurn(exchange, () => void surface.serve(exchange))
   }
 }
 
-function createRoutes(context: Context, isStopping: () => boolean): Express {
+/** Return the first segment of a path, with its slash. */
+function findPrefix(request: Exchange['request']): string {
+  const path = getPath(request)
+  const end = path.indexOf('/', 1)
+  return (end === -1 ? path : path.slice(0, end)).toLowerCase()
+}
+
+/** Pass an exchange on in the client's turn, unless the client is gone by then or its response was cached meanwhile. */
+type RunInTurn = (exchange: Exchange, serve: () => void) => Promise<void>
+
+function createRoutes(
+  context: Context,
+  { isStopping, runInTurn }: Readonly<{ isStopping: () => boolean; runInTurn: RunInTurn }>,
+): Express {
   const app = express()
   const adminAuth = createAdminAuth(context)
   app.disable('x-powered-by')
@@ -46,15 +75,9 @@ function createRoutes(context: Context, isStopping: () => boolean): Express {
   app.set('query parser', false)
   app.set('trust proxy', context.config.trustProxy)
 
-  app.use(createRequestCheck(context))
   // Load balancers do not wait for the requests of visitors.
   app.use(createHealthRouter(context, { isStopping, adminAuth }))
-  app.use(createTurns(context))
-  app.use(createFragmentsRouter(context))
-  app.use(createEmbedsRouter(context))
-  app.use(createDataRouter(context))
-  app.use(createMailRouter(context))
-  app.use(createFeedsRouter(context))
+  app.use((request, response, next) => runInTurn({ request, response }, next))
   app.use(createOembedRouter(context))
   app.use(createOfferRedirectRouter(context))
   app.use(createAssetsRouter(context))
@@ -68,15 +91,14 @@ function createRoutes(context: Context, isStopping: () => boolean): Express {
   return app
 }
 
-/** Create the handler in which clients take turns. A response that was cached meanwhile is sent. */
-function createTurns({ clock, config, caches }: Context): RequestHandler {
+function createTurns({ clock, config, caches }: Context): RunInTurn {
   const queue = createFairQueue(clock, ROUTING_LIMITS)
-  return async (request, response, next) => {
+  return async ({ request, response }, serve) => {
     const visitor = toVisitor(request, config.trustProxy)
     try {
       await queue.run({ ...visitor, timeoutMs: ROUTING_TIMEOUT_MS }, async () => {
         await yieldToEventLoop()
-        if (!visitor.isGone() && !caches.responses.sendByTarget(request, response)) next()
+        if (!visitor.isGone() && !caches.responses.sendByTarget(request, response)) serve()
       })
     } catch (error) {
       if (!(error instanceof UnavailableError)) throw error

@@ -1,24 +1,37 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
+import proxyaddr from 'proxy-addr'
 import type { Config } from '../config/config.ts'
 import type { Visitor } from '../lib/fair-queue.ts'
 import { parseUrl } from '../lib/urls.ts'
 
-/** Return the limiter key of a visitor. If every proxy is trusted, `ip` is ignored: clients can forge X-Forwarded-For. */
-export function findClientAddress(
-  { ip, socket }: Pick<IncomingMessage, 'socket'> & Readonly<{ ip?: string | undefined }>,
-  trustProxy: unknown,
-): string {
-  const socketAddress = socket.remoteAddress ?? ''
-  const address = trustProxy === true ? socketAddress : (ip ?? socketAddress)
+type TrustProxy = Config['trustProxy']
+
+/** Return the limiter key of a visitor. If every proxy is trusted, clients can forge X-Forwarded-For, so that it is ignored. */
+export function findClientAddress(request: IncomingMessage, trustProxy: TrustProxy): string {
+  const socketAddress = request.socket.remoteAddress ?? ''
+  const isReported = typeof trustProxy !== 'boolean'
+  const address = isReported ? proxyaddr(request, getTrust(trustProxy)) : socketAddress
   return toLimiterKey(address) ?? toLimiterKey(socketAddress) ?? ''
 }
 
+/** Compiled values of the setting: there is one. */
+const trusts = new Map<TrustProxy, ReturnType<typeof proxyaddr.compile>>()
+
+/** Return whether a proxy is trusted, as `trust proxy` of Express. */
+function getTrust(trustProxy: Exclude<TrustProxy, boolean>): ReturnType<typeof proxyaddr.compile> {
+  const known = trusts.get(trustProxy)
+  if (known !== undefined) return known
+  const trust =
+    typeof trustProxy === 'number'
+      ? (_address: string, hops: number): boolean => hops < trustProxy
+      : proxyaddr.compile(trustProxy.split(',').map((part) => part.trim()))
+  trusts.set(trustProxy, trust)
+  return trust
+}
+
 /** Return who waits for a response. */
-export function toVisitor(
-  request: Parameters<typeof findClientAddress>[0],
-  trustProxy: unknown,
-): Required<Visitor> {
+export function toVisitor(request: IncomingMessage, trustProxy: TrustProxy): Required<Visitor> {
   return { visitor: findClientAddress(request, trustProxy), isGone: () => request.socket.destroyed }
 }
 

@@ -1,4 +1,3 @@
-import type { Router } from 'express'
 import type { Context } from '../context.ts'
 import { dataHeaders } from '../http/security-headers.ts'
 import type { DealsData, NotShownJson, PicksData, WhereToBuyData } from '../widgets/json-types.ts'
@@ -8,16 +7,17 @@ import type { AnyWidget } from '../widgets/widgets.ts'
 import {
   type SurfaceOptions,
   WIDGET_PATHS,
-  createClosedRouter,
-  createWidgetRouter,
+  type WidgetSurface,
+  createClosedSurface,
+  createWidgetSurface,
   toWeakEtag,
 } from './widget-routes.ts'
 
 /** Readers of the data need to know that the next request may succeed. */
 const UNAVAILABLE_REASON = 'The data cannot be read now. Keep the last copy, and try again.'
 
-/** Create the routes `/data/…`: the views of the widgets as JSON. Data that are hidden or unavailable are no error. */
-export function createDataRouter(context: Context): Router {
+/** Create the addresses `/data/…`: the views of the widgets as JSON. Data that are hidden or unavailable are no error. */
+export function createDataSurface(context: Context): WidgetSurface {
   const options: SurfaceOptions = {
     surface: 'data',
     prefix: '/data',
@@ -37,8 +37,8 @@ export function createDataRouter(context: Context): Router {
     },
   }
   return context.config.isJsonOpen
-    ? createWidgetRouter(context, options)
-    : createClosedRouter(
+    ? createWidgetSurface(context, options)
+    : createClosedSurface(
         context,
         options,
         'The JSON addresses are closed. The setting VITRINE_JSON=on opens them.',

@@ -1,4 +1,3 @@
-import type { Router } from 'express'
 import type { Context } from '../context.ts'
 import { isLocalFramingAllowed } from '../http/client-address.ts'
 import {
@@ -14,14 +13,21 @@ import { getDefaultHeading, listStyles } from '../widgets/view-parts.ts'
 import type { AnyView, EmbedView } from '../widgets/view-models.ts'
 import type { AnyWidget } from '../widgets/widgets.ts'
 import { createSubSlot } from '../lib/sub-template.ts'
-import { HTML_TYPE, WIDGET_PATHS, createWidgetRouter, renderView, toWeakEtag } from './widget-routes.ts'
+import {
+  HTML_TYPE,
+  WIDGET_PATHS,
+  type WidgetSurface,
+  createWidgetSurface,
+  renderView,
+  toWeakEtag,
+} from './widget-routes.ts'
 
-/** Create the routes `/embeds/…`: documents for iframes. A hidden box is 200, too; the document reports its state. */
-export function createEmbedsRouter(context: Context): Router {
+/** Create the addresses `/embeds/…`: documents for iframes. A hidden box is 200, too; the document reports its state. */
+export function createEmbedsSurface(context: Context): WidgetSurface {
   const { assets, config, ownOrigin, publicUrl, renderer, widgets } = context
   const isLocalDemo = isLocalFramingAllowed(config, publicUrl)
   const rules = { ownOrigin, configuredAncestors: config.frameAncestors, isLocalDemo }
-  return createWidgetRouter(context, {
+  return createWidgetSurface(context, {
     surface: 'embed',
     prefix: '/embeds',
     paths: WIDGET_PATHS,

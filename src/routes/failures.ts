@@ -19,6 +19,7 @@ import { isUnreachable } from '../database/failures.ts'
 import type { Surface } from '../widgets/options.ts'
 import { getQueryString } from '../widgets/parameters.ts'
 import { getRequestId, logFailure } from './request-log.ts'
+import type { Exchange } from './requests.ts'
 
 /** `page`: a page of this server, outside of articles. */
 export type FailureSurface = Surface | 'page'
@@ -133,16 +134,24 @@ export type FailureOptions = Readonly<{
 /** `channel`: `null` if it is unknown. */
 export type FailedRequest = Readonly<{ channelId: string; query: string; channel: Channel | null }>
 
-/** Create the error handler of a surface. Readers see nothing; the author of the page reads the cause of a wrong address. */
-export function createWidgetErrorHandler(context: Context, options: FailureOptions): ErrorRequestHandler {
+/** A request to a surface. `path`: below its prefix. */
+export type SurfaceExchange = Exchange & Readonly<{ path: string }>
+
+/**
+ * Create the function that reports failures of a surface. Readers see nothing; the author of the page reads the cause of a wrong
+ * address.
+ */
+export function createFailureSender(
+  context: Context,
+  options: FailureOptions,
+): (thrown: unknown, exchange: SurfaceExchange) => Promise<void> {
   const { surface } = options
-  // oxlint-disable-next-line max-params -- Express knows an error handler by its four parameters
-  return async (thrown: unknown, request, response, next) => {
-    if (response.headersSent) return next(thrown)
-    const error = normalizeError(thrown, request.path)
+  return async (thrown, { request, response, path }) => {
+    if (response.headersSent) throw thrown
+    const error = normalizeError(thrown, path)
     const failure = toFailureResponse(error, surface)
     logFailure(context, { error, surface, state: failure.state, request, response })
-    const channelId = findChannelId(request.path)
+    const channelId = findChannelId(path)
     // A browser shows a refused frame as an error, so the channel may frame failures, too.
     const channel = (channelId && (await context.channels.findChannel(channelId))) || null
     const failed = { channelId: channelId ?? '', query: getQueryString(request.originalUrl), channel }

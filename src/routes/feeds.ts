@@ -5,12 +5,12 @@ import type { AdminAuth } from '../http/admin-auth.ts'
 import { createEtag, sendResponse } from '../http/response.ts'
 import { dataHeaders, createOwnPageHeaders } from '../http/security-headers.ts'
 import { toDealsFeedView } from '../widgets/grid.ts'
-import { createWidgetRouter, toWeakEtag } from './widget-routes.ts'
+import { type WidgetSurface, createWidgetSurface, toWeakEtag } from './widget-routes.ts'
 
-/** Create the route `/feeds/{channel}/deals.atom`: an entry for each deal of a grid. Without deals, the feed is empty. */
-export function createFeedsRouter(context: Context): Router {
+/** Create the address `/feeds/{channel}/deals.atom`: an entry for each deal of a grid. Without deals, the feed is empty. */
+export function createFeedsSurface(context: Context): WidgetSurface {
   const { renderer, publicUrl, widgets, clock } = context
-  return createWidgetRouter(context, {
+  return createWidgetSurface(context, {
     surface: 'feed',
     prefix: '/feeds',
     paths: { deals: '/:channel/deals.atom' },

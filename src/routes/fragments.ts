@@ -1,18 +1,23 @@
-import type { Router } from 'express'
 import type { Context } from '../context.ts'
 import type { Headers } from '../http/response.ts'
 import { crossOriginHeaders, toFragmentPolicy } from '../http/security-headers.ts'
 import type { FailureResponse } from './failures.ts'
-import { HTML_TYPE, WIDGET_PATHS, createWidgetRouter, renderView } from './widget-routes.ts'
+import {
+  HTML_TYPE,
+  WIDGET_PATHS,
+  type WidgetSurface,
+  createWidgetSurface,
+  renderView,
+} from './widget-routes.ts'
 
-/** Create the routes `/fragments/…` for includes. The bytes never depend on request headers; hidden is 200 without bytes. */
-export function createFragmentsRouter(context: Context): Router {
+/** Create the addresses `/fragments/…` for includes. The bytes never depend on request headers; hidden is 200 without bytes. */
+export function createFragmentsSurface(context: Context): WidgetSurface {
   const headers: Headers = {
     ...crossOriginHeaders,
     'Access-Control-Allow-Origin': '*',
     'Content-Security-Policy': toFragmentPolicy(context.pageSources),
   }
-  return createWidgetRouter(context, {
+  return createWidgetSurface(context, {
     surface: 'fragment',
     prefix: '/fragments',
     paths: WIDGET_PATHS,

@@ -1,4 +1,3 @@
-import type { Router } from 'express'
 import type { Context } from '../context.ts'
 import { crossOriginHeaders, toFragmentPolicy } from '../http/security-headers.ts'
 import { toMailView } from '../widgets/mail.ts'
@@ -7,12 +6,13 @@ import {
   HTML_TYPE,
   type SurfaceOptions,
   WIDGET_PATHS,
-  createClosedRouter,
-  createWidgetRouter,
+  type WidgetSurface,
+  createClosedSurface,
+  createWidgetSurface,
 } from './widget-routes.ts'
 
-/** Create the routes `/mail/…`: tables for newsletters, with offers of the allowed networks only. Hidden is 200 without bytes. */
-export function createMailRouter(context: Context): Router {
+/** Create the addresses `/mail/…`: tables for newsletters, with offers of the allowed networks only. Hidden is 200 without bytes. */
+export function createMailSurface(context: Context): WidgetSurface {
   const headers = {
     ...crossOriginHeaders,
     'Content-Security-Policy': `${toFragmentPolicy(context.pageSources)}; style-src-attr 'unsafe-inline'`,
@@ -30,10 +30,10 @@ export function createMailRouter(context: Context): Router {
     renderFailure: toFailureComment,
   }
   return context.config.mailNetworks === null
-    ? createClosedRouter(
+    ? createClosedSurface(
         context,
         options,
         'The newsletter addresses are closed. The setting VITRINE_MAIL_NETWORKS names the networks that allow links in e-mail.',
       )
-    : createWidgetRouter(context, options)
+    : createWidgetSurface(context, options)
 }

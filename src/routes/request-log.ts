@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { Request, Response } from 'express'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Context } from '../context.ts'
 import { VitrineError } from '../errors.ts'
 import type { CacheStatus } from '../freshness/age.ts'
@@ -9,27 +9,30 @@ const REQUEST_ID_BYTES = 8
 /** Own paths are shorter. */
 const MAX_PATH_CHARACTERS = 200
 
-type LoggedResponse = Readonly<{
+/** A response with what its log line needs. Express uses the same object. */
+export type LoggedResponse = ServerResponse & { locals: { arrivedAtMs?: number; requestId?: string } }
+
+type LogEntry = Readonly<{
   surface: string
   state: string
   cache: CacheStatus | 'none'
-  request: Request
-  response: Response
+  request: IncomingMessage & Readonly<{ originalUrl: string }>
+  response: LoggedResponse
 }>
 
 /** Record the arrival time for the log line. */
-export function recordArrivalTime({ clock }: Context, { locals }: Response): void {
-  locals['arrivedAtMs'] = clock.nowMs()
+export function recordArrivalTime({ clock }: Context, response: ServerResponse): LoggedResponse {
+  return Object.assign(response, { locals: { arrivedAtMs: clock.nowMs() } })
 }
 
 /** Return the id of a request for the log and `Vitrine-Request-Id`. It is created on first use. */
-export function getRequestId({ locals }: Response): string {
-  locals['requestId'] ??= randomBytes(REQUEST_ID_BYTES).toString('hex')
-  return String(locals['requestId'])
+export function getRequestId({ locals }: Pick<LoggedResponse, 'locals'>): string {
+  locals.requestId ??= randomBytes(REQUEST_ID_BYTES).toString('hex')
+  return locals.requestId
 }
 
 /** Count a response and log it, unless it is a `hit`. */
-export function logResponse(context: Context, logged: LoggedResponse): void {
+export function logResponse(context: Context, logged: LogEntry): void {
   context.metrics.countResponse(logged)
   if (logged.cache === 'hit') return
   writeLine(context, logged, { level: logged.cache === 'stale' ? 'debug' : 'info', message: 'response sent' })
@@ -38,7 +41,7 @@ export function logResponse(context: Context, logged: LoggedResponse): void {
 /** Count and log a failed response. An error without a code is a bug, unless the client disconnected. */
 export function logFailure(
   context: Context,
-  { error, ...failure }: Omit<LoggedResponse, 'cache'> & Readonly<{ error: unknown }>,
+  { error, ...failure }: Omit<LogEntry, 'cache'> & Readonly<{ error: unknown }>,
 ): void {
   const logged = { ...failure, cache: 'none' } as const
   context.metrics.countResponse(logged)
@@ -54,14 +57,14 @@ export function logFailure(
 }
 
 /** After a reset, the peer address is missing before the socket reports that it is closed. */
-function isDisconnected({ request, response }: LoggedResponse): boolean {
+function isDisconnected({ request, response }: LogEntry): boolean {
   return response.destroyed || request.socket.destroyed || request.socket.remoteAddress === undefined
 }
 
 /** Write a line without the query, which may contain secrets, and without the address of the visitor. */
 function writeLine(
   { clock, logLimiters, logger }: Context,
-  { surface, state, cache, request, response }: LoggedResponse,
+  { surface, state, cache, request, response }: LogEntry,
   line: Readonly<{ level: 'debug' | 'info' | 'warn' | 'error'; message: string; fields?: object }>,
 ): void {
   const { level, message, fields } = line
@@ -75,7 +78,7 @@ function writeLine(
       surface,
       state,
       cache,
-      durationMs: nowMs - Number(response.locals['arrivedAtMs'] ?? nowMs),
+      durationMs: nowMs - (response.locals.arrivedAtMs ?? nowMs),
       path: request.originalUrl.split('?', 1)[0]?.slice(0, MAX_PATH_CHARACTERS),
       ...fields,
       ...(leftOut > 0 && { leftOut }),

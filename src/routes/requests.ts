@@ -1,8 +1,9 @@
-import type { Request, RequestHandler } from 'express'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Request } from 'express'
 import type { Context } from '../context.ts'
 import { type Refusal, formatWidgetRefusal, sendRefusal } from '../http/refusals.ts'
 import { getQueryString, parseQueryString } from '../widgets/parameters.ts'
-import { recordArrivalTime } from './request-log.ts'
+import { type LoggedResponse, recordArrivalTime } from './request-log.ts'
 
 /** 20 labels of 40 characters, percent-encoded, fit. Proxies commonly accept as much. */
 const MAX_ADDRESS_CHARACTERS = 8_000
@@ -18,20 +19,30 @@ const HASH_NOT_ALLOWED: Refusal = {
   message: 'An address must not contain "#". Write %23 for a "#" inside a value.',
 }
 
-/** Create the first handler: it records the arrival, removes the path prefix, and refuses invalid requests. */
-export function createRequestCheck(context: Context): RequestHandler {
+/** A request with its target as received, and `url` without the path prefix. Requests of Express are such, too. */
+export type CheckedRequest = IncomingMessage & { url: string; originalUrl: string }
+export type Exchange = Readonly<{ request: CheckedRequest; response: LoggedResponse }>
+
+/** Create the first check: it records the arrival, removes the path prefix, and refuses invalid requests: `undefined`. */
+export function createRequestCheck(
+  context: Context,
+): (request: IncomingMessage, response: ServerResponse) => Exchange | undefined {
   const removePrefix = createPrefixRemover(context.publicUrl)
-  return (request, response, next) => {
-    recordArrivalTime(context, response)
-    request.url = removePrefix(request.url)
-    const refusal = findRefusal(request)
-    if (refusal === undefined) return next()
-    if (refusal === METHOD_NOT_ALLOWED) response.set('Allow', 'GET, HEAD')
-    sendRefusal(request, response, { refusal, format: formatWidgetRefusal, target: request.path })
+  return (request, response) => {
+    const originalUrl = request.url ?? ''
+    const exchange = {
+      request: Object.assign(request, { originalUrl, url: removePrefix(originalUrl) }),
+      response: recordArrivalTime(context, response),
+    }
+    const refusal = findRefusal(exchange.request)
+    if (refusal === undefined) return exchange
+    if (refusal === METHOD_NOT_ALLOWED) response.setHeader('Allow', 'GET, HEAD')
+    sendRefusal(request, response, { refusal, format: formatWidgetRefusal, target: exchange.request.url })
+    return undefined
   }
 }
 
-function findRefusal({ method, originalUrl }: Request): Refusal | undefined {
+function findRefusal({ method, originalUrl }: CheckedRequest): Refusal | undefined {
   if (method !== 'GET' && method !== 'HEAD') return METHOD_NOT_ALLOWED
   if (originalUrl.length > MAX_ADDRESS_CHARACTERS) return URI_TOO_LONG
   return originalUrl.includes('#') ? HASH_NOT_ALLOWED : undefined
@@ -71,12 +82,22 @@ function createPrefixRemover(publicUrl: string): (address: string) => string {
   const prefix = new URL(publicUrl).pathname.replace(/\/$/, '')
   if (prefix === '') return (address) => address
   return (address) => {
-    // A proxy may send the absolute form (RFC 9112, 3.2.2).
-    const path = address.replace(/^https?:\/\/[^/?#]*/i, '')
+    const path = removeOrigin(address)
     const rest = path.startsWith(prefix) ? path.slice(prefix.length) : undefined
     if (rest === undefined || !OWN_ADDRESS.test(rest)) return address
     return rest.startsWith('/') ? rest : `/${rest}`
   }
+}
+
+/** A proxy may send the absolute form of a target (RFC 9112, 3.2.2). */
+function removeOrigin(target: string): string {
+  return target.startsWith('/') ? target : target.replace(/^https?:\/\/[^/?#]*/i, '')
+}
+
+/** Return the path of a request, without the prefix of this server. */
+export function getPath({ url }: CheckedRequest): string {
+  const [path = ''] = removeOrigin(url).split('?', 1)
+  return path
 }
 
 /** Return a path parameter, with wildcard parts joined; empty if it is missing. */

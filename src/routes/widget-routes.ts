@@ -1,5 +1,5 @@
-import { type Request, type Response, Router } from 'express'
 import { LRUCache } from 'lru-cache'
+import { match } from 'path-to-regexp'
 import type { Context } from '../context.ts'
 import { isCountedRequest } from '../coverage/counted-requests.ts'
 import { ClosedAddressError, UnavailableError, UnknownAddressError } from '../errors.ts'
@@ -27,13 +27,14 @@ import { getQueryString } from '../widgets/parameters.ts'
 import type { AnyView } from '../widgets/view-models.ts'
 import type { AnyWidget, OpenedWidget } from '../widgets/widgets.ts'
 import {
+  type FailureOptions,
+  type SurfaceExchange,
+  createFailureSender,
   normalizeError,
   toFailureResponse,
-  type FailureOptions,
-  createWidgetErrorHandler,
 } from './failures.ts'
-import { logResponse } from './request-log.ts'
-import { getParameter } from './requests.ts'
+import { logFailure, logResponse } from './request-log.ts'
+import { type Exchange, getPath } from './requests.ts'
 
 /** The differences between surfaces. */
 export type SurfaceOptions = FailureOptions &
@@ -54,7 +55,7 @@ export const toWeakEtag = (digest: string): string => `W/"${digest}"`
 
 export const HTML_TYPE = 'text/html; charset=utf-8'
 
-/** Paths of all widgets below a prefix. */
+/** Paths of all widgets below a prefix, as Express writes them. */
 export const WIDGET_PATHS: Readonly<Record<WidgetKind, string>> = {
   'where-to-buy': '/:channel/where-to-buy{/*gtin}',
   picks: '/:channel/picks{/*gtin}',
@@ -67,40 +68,66 @@ const MAX_HEADER_BLOCKS = 200
 const SHARED_PREPARATION_MS = 10
 const NO_HEADERS: readonly string[] = []
 
-/** Create the routes of the widgets on a surface. */
-export function createWidgetRouter(context: Context, options: SurfaceOptions): Router {
+/** All addresses below a prefix. They are served before Express, which would cost as much as all other steps of a response. */
+export type WidgetSurface = Readonly<{
+  prefix: string
+  /** Send a widget, or report why it cannot be sent. */
+  serve(exchange: Exchange): Promise<void>
+}>
+
+/** Create the addresses of the widgets on a surface. */
+export function createWidgetSurface(context: Context, options: SurfaceOptions): WidgetSurface {
   const { surface, prefix, paths } = options
   const send = createSender(context, options)
-  const router = Router()
-  for (const [kind, path] of Object.entries(paths))
-    router.get(path, async (request, response) => {
-      const address = {
-        surface,
-        channelId: getParameter(request.params, 'channel'),
-        gtin: getParameter(request.params, 'gtin'),
-        query: getQueryString(request.originalUrl),
-      }
-      await send(request, response, context.widgets.open(kind as WidgetKind, address))
-    })
-  router.use(() => {
+  const routes = Object.entries(paths).map(([kind, path]) => ({
+    kind: kind as WidgetKind,
+    matchPath: match<{ channel: string; gtin?: string[] }>(path),
+  }))
+  const open = ({ request, path }: SurfaceExchange): OpenedWidget => {
+    for (const { kind, matchPath } of routes) {
+      const matched = matchPath(path)
+      if (matched === false) continue
+      const { channel: channelId, gtin = [] } = matched.params
+      const query = getQueryString(request.originalUrl)
+      return context.widgets.open(kind, { surface, channelId, gtin: gtin.join('/'), query })
+    }
     throw new UnknownAddressError(`no such address below ${prefix}`)
-  })
-  return createSurfaceRouter(context, options, router)
+  }
+  return createSurface(context, options, (exchange) => send(exchange, open(exchange)))
 }
 
-/** Create a router that refuses all addresses of a surface, with the reason. */
-export function createClosedRouter(context: Context, options: SurfaceOptions, reason: string): Router {
-  const router = Router()
-  router.use(() => {
+/** Create a surface that refuses all addresses, with the reason. */
+export function createClosedSurface(
+  context: Context,
+  options: SurfaceOptions,
+  reason: string,
+): WidgetSurface {
+  return createSurface(context, options, () => {
     throw new ClosedAddressError(reason)
   })
-  return createSurfaceRouter(context, options, router)
 }
 
-function createSurfaceRouter(context: Context, options: SurfaceOptions, routes: Router): Router {
-  const router = Router()
-  router.use(options.prefix, routes, createWidgetErrorHandler(context, options))
-  return router
+function createSurface(
+  context: Context,
+  options: SurfaceOptions,
+  serve: (exchange: SurfaceExchange) => Promise<void>,
+): WidgetSurface {
+  const { prefix } = options
+  const sendFailure = createFailureSender(context, options)
+  return {
+    prefix,
+    async serve(exchange) {
+      const surfaceExchange = { ...exchange, path: getPath(exchange.request).slice(prefix.length) }
+      try {
+        await serve(surfaceExchange)
+      } catch (error) {
+        await sendFailure(error, surfaceExchange).catch((bug: unknown) => {
+          logFailure(context, { error: bug, surface: options.surface, state: 'unavailable', ...exchange })
+          exchange.response.destroy()
+        })
+      }
+    },
+  }
 }
 
 /** Render a view as a fragment with slots for the id of the placement; empty for a hidden widget. */
@@ -117,21 +144,16 @@ type PreparationStart = Readonly<{ key: string; sequence: number }>
 
 /** A request for a widget. `key`: the address without the id of the placement. `target`: as received; `null`: not to be cached. */
 type WidgetExchange = OpenedWidget &
-  Readonly<{
-    key: string
-    target: string | null
-    request: Request
-    response: Response
-    visitor: Required<Visitor>
-  }>
+  Exchange &
+  Readonly<{ key: string; target: string | null; visitor: Required<Visitor> }>
 
 function createSender(
   context: Context,
   options: SurfaceOptions,
-): (request: Request, response: Response, opened: OpenedWidget) => Promise<void> {
+): (exchange: Exchange, opened: OpenedWidget) => Promise<void> {
   const sendUncached = createUncachedSender(context, options)
   const { responses } = context.caches
-  return async (request, response, opened) => {
+  return async ({ request, response }, opened) => {
     const { address } = opened
     const { sub } = address
     const key = `${options.prefix}/${address.path}`
@@ -284,10 +306,14 @@ function renderBodies({ render, isCompressed }: SurfaceOptions, widget: AnyWidge
 /** Count the products of a widget whose data cannot be read. */
 function countUnavailable(
   { coverage, publicUrl }: Context,
-  { address, error, request }: Readonly<{ address: WidgetAddress; error: unknown; request: Request }>,
+  {
+    address,
+    error,
+    request,
+  }: Readonly<{ address: WidgetAddress; error: unknown; request: Exchange['request'] }>,
 ): void {
   const { surface, channelId, gtins, sub } = address
-  const { state } = toFailureResponse(normalizeError(error, request.path), surface)
+  const { state } = toFailureResponse(normalizeError(error, getPath(request)), surface)
   if (state !== 'unavailable' || !isCountedRequest(request, surface, publicUrl)) return
   for (const gtin of gtins) coverage.countWidget({ channelId, gtin, sub: sub ?? '', state })
 }
