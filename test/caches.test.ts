@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { type Caches, createCaches } from '../src/caches.ts'
 import { systemClock } from '../src/clock.ts'
 import { parseConfig } from '../src/config/config.ts'
-import { makeResponse, putResponse } from './helpers/responses.ts'
+import { makeBodies, makeResponse, putResponse } from './helpers/responses.ts'
 
 const NAMES = ['products', 'deals', 'histories', 'responses'] as const
 
@@ -16,9 +16,6 @@ const makeCaches = (maxEntries: number, maxBytes: number): Caches => {
 
 /** Add `count` entries of `bytes` bytes each to every cache. */
 function fill(caches: Caches, count: number, bytes: number): void {
-  const response = makeResponse({
-    bodies: { template: { text: 'x'.repeat(bytes), slots: [] }, compressed: null },
-  })
   for (let index = 0; index < count; index += 1) {
     const key = String(index).padStart(8, '0')
     caches.products.set(key, { product: null, asOfMs: 0 }, bytes)
@@ -28,7 +25,8 @@ function fill(caches: Caches, count: number, bytes: number): void {
       bytes,
     )
     caches.histories.set(key, { series: [], asOfMs: 0, readAtMs: 0 }, bytes)
-    putResponse(caches.responses, { key, sub: null }, response, key)
+    const response = makeResponse({ digest: key })
+    putResponse(caches.responses, { key, sub: null }, response, key, makeBodies('x'.repeat(bytes)))
   }
 }
 
@@ -54,7 +52,7 @@ describe('caches in memory', () => {
     expect(caches.products.byteCount()).toBeLessThanOrEqual(250_000)
     expect(caches.deals.byteCount()).toBeLessThanOrEqual(250_000)
     expect(caches.histories.byteCount()).toBeLessThanOrEqual(250_000)
-    expect(caches.responses.byteCount()).toBeGreaterThan(3_150_000)
+    expect(caches.responses.byteCount()).toBeGreaterThan(2_800_000)
   })
 
   test('entry evicted from one cache - stays in the others', () => {
@@ -63,6 +61,6 @@ describe('caches in memory', () => {
     for (let index = 0; index < 10; index += 1)
       caches.products.set(`p${index}`, { product: null, asOfMs: 0 }, 1)
     expect(caches.products.get('00000000')).toBeUndefined()
-    expect(caches.responses.find('00000000')).toBeDefined()
+    expect(caches.responses.findBodies('00000000')).toBeDefined()
   })
 })

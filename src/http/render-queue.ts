@@ -1,8 +1,8 @@
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import type { Clock } from '../clock.ts'
 import { type Visitor, createFairQueue } from '../lib/fair-queue.ts'
-import { fillSubs } from '../lib/sub-template.ts'
-import { type BodyForm, type WidgetBodies, compressBody, findBody } from './response-cache.ts'
+import type { ResponseCache } from './response-cache.ts'
+import type { BodyForm, WidgetBodies } from './widget-bodies.ts'
 
 /** Two, so that one can be rendered while the other is compressed. Waiting ones hold their data: a grid of 60 deals has 100 kB. */
 const RENDER_LIMITS = { parallelTasks: 2, maxWaiting: 512, maxWaitingPerVisitor: 384 }
@@ -29,25 +29,34 @@ export function createRenderQueue(clock: Clock, timeoutMs: number): RenderQueue 
   }
 }
 
-/** Bodies that are found in the cache or rendered, equal for equal digests. */
-export type BodySource = Readonly<{
-  digest: string
-  findBodies(): WidgetBodies | undefined
-  getBodies(): WidgetBodies
-}>
+/** Bodies by their digest. */
+export type BodyStore = Pick<ResponseCache, 'findBodies' | 'setBodies'>
+
+/** Bodies that are in the store or can be made. */
+export type BodySource = Readonly<{ digest: string; makeBodies(): WidgetBodies }>
 
 /**
  * Return the body that a client needs. What has yet to be rendered or compressed waits its turn: rendered once for all clients,
  * compressed once for each encoding. @throws UnavailableError
  */
 export async function openBody(
-  queue: RenderQueue,
-  { digest, findBodies, getBodies }: BodySource,
+  { queue, store }: Readonly<{ queue: RenderQueue; store: BodyStore }>,
+  { digest, makeBodies }: BodySource,
   { visitor, ...form }: BodyForm & Readonly<{ visitor: Visitor }>,
 ): Promise<string> {
   const { sub, encoding } = form
-  const bodies = findBodies() ?? (await queue.run({ ...visitor, key: digest }, getBodies))
-  if (encoding === null) return fillSubs(bodies.template, sub)
-  const compress = (): Promise<string> => compressBody(bodies, sub, encoding)
-  return findBody(bodies, form) ?? queue.run({ ...visitor, key: `${digest} ${encoding} ${sub}` }, compress)
+  const getBodies = (): WidgetBodies => {
+    const known = store.findBodies(digest)
+    if (known !== undefined) return known
+    const made = makeBodies()
+    store.setBodies(digest, made)
+    return made
+  }
+  const bodies = store.findBodies(digest) ?? (await queue.run({ ...visitor, key: digest }, getBodies))
+  const make = async (): Promise<string> => {
+    const body = await bodies.make(form)
+    store.setBodies(digest, bodies)
+    return body
+  }
+  return bodies.find(form) ?? queue.run({ ...visitor, key: `${digest} ${encoding} ${sub}` }, make)
 }

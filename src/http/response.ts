@@ -3,7 +3,17 @@ import { readFileSync, readdirSync } from 'node:fs'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { brotliCompress, brotliCompressSync, constants, gzip, gzipSync } from 'node:zlib'
+import {
+  brotliCompress,
+  brotliCompressSync,
+  brotliDecompress,
+  brotliDecompressSync,
+  constants,
+  gunzip,
+  gunzipSync,
+  gzip,
+  gzipSync,
+} from 'node:zlib'
 import { LRUCache } from 'lru-cache'
 
 /** Headers by name; `undefined` values are omitted. */
@@ -135,6 +145,8 @@ const GZIP_LEVEL = 6
 
 const compressGzip = promisify(gzip)
 const compressBrotli = promisify(brotliCompress)
+const expandGzip = promisify(gunzip)
+const expandBrotli = promisify(brotliDecompress)
 
 /** For bodies that are compressed for one request: a third of the time. */
 const FAST_LEVEL = 1
@@ -149,12 +161,20 @@ function toBrotliOptions(bytes: Buffer, level: number) {
 }
 
 /** Compress a body, given as bytes (latin1), in the thread pool. `isOnce`: for one request, so faster and larger. */
-export async function compress(body: string, encoding: Compression, isOnce = false): Promise<string> {
+export function compress(body: string, encoding: Compression, isOnce = false): Promise<Buffer> {
   const bytes = Buffer.from(body, 'latin1')
-  const compressed = await (encoding === 'br'
+  return encoding === 'br'
     ? compressBrotli(bytes, toBrotliOptions(bytes, isOnce ? FAST_LEVEL : BROTLI_LEVEL))
-    : compressGzip(bytes, { level: isOnce ? FAST_LEVEL : GZIP_LEVEL }))
-  return compressed.toString('latin1')
+    : compressGzip(bytes, { level: isOnce ? FAST_LEVEL : GZIP_LEVEL })
+}
+
+/** Expand a compressed body in the thread pool. */
+export function expand(body: Buffer, encoding: Compression): Promise<Buffer> {
+  return encoding === 'br' ? expandBrotli(body) : expandGzip(body)
+}
+
+export function expandNow(body: Buffer, encoding: Compression): Buffer {
+  return encoding === 'br' ? brotliDecompressSync(body) : gunzipSync(body)
 }
 
 /** Compress a body for one request. A page of 200 products becomes a tenth. */

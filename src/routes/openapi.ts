@@ -44,11 +44,7 @@ async function prepareDocument(publicUrl: string) {
   const text = JSON.stringify(createOpenApiDocument(publicUrl))
   const bytes = toUtf8ByteString(text)
   const [gzip, br] = await Promise.all([compress(bytes, 'gzip'), compress(bytes, 'br')])
-  const bodies: Bodies = {
-    identity: Buffer.from(text),
-    gzip: Buffer.from(gzip, 'latin1'),
-    br: Buffer.from(br, 'latin1'),
-  }
+  const bodies: Bodies = { identity: Buffer.from(text), gzip, br }
   return { etag: `W/${createEtag(text)}`, bodies }
 }
 

@@ -133,8 +133,8 @@ function createPageSender(runInTurn: RunInTurn): SendPage {
   return async (request, response, render) => {
     const encoding = chooseEncoding(request.get('accept-encoding'))
     const body = await runInTurn(request, async () => {
-      const bytes = toUtf8ByteString(await render())
-      return encoding === null ? bytes : compress(bytes, encoding)
+      const text = await render()
+      return encoding === null ? Buffer.from(text) : compress(toUtf8ByteString(text), encoding)
     })
     sendResponse(request, response, {
       headers: {
@@ -143,7 +143,7 @@ function createPageSender(runInTurn: RunInTurn): SendPage {
         'Cache-Control': 'no-store',
         Vary: 'Accept-Encoding',
       },
-      body: Buffer.from(body, 'latin1'),
+      body,
     })
   }
 }

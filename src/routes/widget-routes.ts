@@ -8,15 +8,15 @@ import { type CacheLifetime, toCacheControl, toCacheStatus, toCacheTags } from '
 import { toVisitor } from '../http/client-address.ts'
 import { type BodySource, openBody } from '../http/render-queue.ts'
 import {
-  type BodyForm,
   type CachedResponse,
   type HeaderBlock,
-  type WidgetBodies,
+  findEncoding,
   isBodyKnown,
   sendPreparedResponse,
   toHeaderBlock,
 } from '../http/response-cache.ts'
-import { chooseEncoding, listHeaders, toHeaderText, toUtf8ByteString } from '../http/response.ts'
+import { listHeaders, toHeaderText, toUtf8ByteString } from '../http/response.ts'
+import { type BodyForm, WidgetBodies } from '../http/widget-bodies.ts'
 import { createSingleFlight } from '../lib/concurrency.ts'
 import type { Visitor } from '../lib/fair-queue.ts'
 import { toSubTemplate } from '../lib/sub-template.ts'
@@ -136,8 +136,8 @@ export function renderView({ renderer }: Context, view: AnyView | undefined): st
 }
 
 /** A response without its bodies, which concurrent requests share. */
-type Prepared = BodySource &
-  Readonly<{ cached: Omit<CachedResponse, 'bodies'>; status: CacheStatus; kind: WidgetKind }>
+type Prepared = Pick<BodySource, 'makeBodies'> &
+  Readonly<{ cached: CachedResponse; status: CacheStatus; kind: WidgetKind }>
 
 /** What is known before the data of a response are read. */
 type PreparationStart = Readonly<{ key: string; sequence: number }>
@@ -185,7 +185,7 @@ function createUncachedSender(
   let sequence = 0
   const toForm = ({ address, request }: WidgetExchange): BodyForm => ({
     sub: address.sub,
-    encoding: options.isCompressed ? chooseEncoding(request.headers['accept-encoding']) : null,
+    encoding: findEncoding(request, options),
   })
   const getPrepared = ({ address, key, visitor, getWidget }: WidgetExchange): Promise<Prepared> => {
     const prepareWidget = async (): Promise<Prepared> => {
@@ -197,20 +197,21 @@ function createUncachedSender(
     // The grid queue must see each visitor to be fair.
     return address.kind === 'deals' ? prepareWidget() : singleFlight.run(`${key} ${timeSlot}`, prepareWidget)
   }
-  const open = async (exchange: WidgetExchange, source: BodySource): Promise<string> => {
-    const { key, visitor } = exchange
-    const form = toForm(exchange)
-    const body = await openBody(renderQueue, source, { ...form, visitor })
-    if (form.encoding !== null) responses.recount(key)
-    return body
-  }
+  const open = (exchange: WidgetExchange, source: BodySource): Promise<string> =>
+    openBody({ queue: renderQueue, store: responses }, source, {
+      ...toForm(exchange),
+      visitor: exchange.visitor,
+    })
   const addTarget = ({ key, address, target }: WidgetExchange): void => {
     if (target !== null) responses.addTarget({ key, sub: address.sub }, target)
   }
   /** Send a cached response that has yet to be compressed as the client needs it. */
-  const sendCurrent = async (exchange: WidgetExchange, current: CachedResponse): Promise<void> => {
-    const { digest, bodies } = current
-    const body = await open(exchange, { digest, findBodies: () => bodies, getBodies: () => bodies })
+  const sendCurrent = async (
+    exchange: WidgetExchange,
+    current: CachedResponse,
+    bodies: WidgetBodies,
+  ): Promise<void> => {
+    const body = await open(exchange, { digest: current.digest, makeBodies: () => bodies })
     const { address, request, response, visitor } = exchange
     if (visitor.isGone()) return
     responses.send(current, { request, response, sub: address.sub, body })
@@ -218,9 +219,10 @@ function createUncachedSender(
   }
   const sendPrepared = async (exchange: WidgetExchange, prepared: Prepared): Promise<void> => {
     const { address, target, request, response, visitor } = exchange
-    const { cached, status, kind } = prepared
+    const { cached, status, kind, makeBodies } = prepared
     const { sub } = address
-    const body = isBodyKnown(request, cached.etag, sub) ? null : await open(exchange, prepared)
+    const isKnown = isBodyKnown(request, cached.etag, sub)
+    const body = isKnown ? null : await open(exchange, { digest: cached.digest, makeBodies })
     if (visitor.isGone()) return
     const state = cached.isShown ? 'shown' : 'hidden'
     logResponse(context, { surface: `${options.surface} ${kind}`, state, cache: status, request, response })
@@ -236,13 +238,14 @@ function createUncachedSender(
   return async (exchange) => {
     const { key, target, visitor } = exchange
     const current = target === null ? undefined : responses.findCurrent(key)
-    if (current !== undefined) return sendCurrent(exchange, current)
+    const bodies = current && responses.findBodies(current.digest)
+    if (current !== undefined && bodies !== undefined) return sendCurrent(exchange, current, bodies)
     const prepared = await getPrepared(exchange)
     if (!visitor.isGone()) await sendPrepared(exchange, prepared)
   }
 }
 
-/** Create the function that prepares the response of a widget. It reuses cached bodies while the data are equal. */
+/** Create the function that prepares the response of a widget, without its bodies: those of equal data are reused. */
 function createPreparer(
   context: Context,
   options: SurfaceOptions,
@@ -259,11 +262,12 @@ function createPreparer(
     const { isShown } = widget
     const state = isShown ? 'shown' : 'hidden'
     const cache = status === 'miss' ? 'hit' : status
-    const response = {
+    const cached: CachedResponse = {
       digest,
       sequence,
       etag: options.toEtag(digest, isShown),
       isShown,
+      isCompressed: options.isCompressed,
       headers: getHeaders(state, widget.channel.url),
       ownHeaders: toWidgetHeaders(context, widget, isShown),
       lifetime: toCacheLifetime(context, widget, isShown),
@@ -273,20 +277,12 @@ function createPreparer(
       countProducts: createProductCounter(context, options.surface, widget),
       countResponse: metrics.getResponseCounter({ surface: `${options.surface} ${kind}`, state, cache }),
     }
-    const keep = (bodies: WidgetBodies): WidgetBodies => {
-      responses.set(key, { ...response, bodies })
-      return bodies
-    }
-    const findBodies = (): WidgetBodies | undefined => {
-      const known = responses.find(key)
-      return known?.digest === digest ? known.bodies : undefined
-    }
-    const getBodies = (): WidgetBodies => findBodies() ?? keep(renderBodies(options, widget))
-    const isEmpty = !isShown && !options.isCompressed
+    responses.set(key, cached)
+    const makeBodies = (): WidgetBodies => renderBodies(options, widget)
     // An empty body is made at once, so it never waits.
-    const known = findBodies() ?? (isEmpty ? renderBodies(options, widget) : undefined)
-    if (known !== undefined) keep(known)
-    return { cached: response, digest, findBodies, getBodies, status, kind }
+    const isEmpty = !isShown && !options.isCompressed
+    if (isEmpty && responses.findBodies(digest) === undefined) responses.setBodies(digest, makeBodies())
+    return { cached, makeBodies, status, kind }
   }
 }
 
@@ -295,12 +291,9 @@ const isNever = (): boolean => false
 /** A walk may have newer data. */
 const isOld = (status: CacheStatus): boolean => status === 'stale' || status === 'rescued'
 
-function renderBodies({ render, isCompressed }: SurfaceOptions, widget: AnyWidget): WidgetBodies {
+function renderBodies({ render }: SurfaceOptions, widget: AnyWidget): WidgetBodies {
   const text = render(widget.getView(), widget)
-  return {
-    template: toSubTemplate(toUtf8ByteString(text)),
-    compressed: isCompressed ? new Map() : null,
-  }
+  return new WidgetBodies(toSubTemplate(toUtf8ByteString(text)))
 }
 
 /** Count the products of a widget whose data cannot be read. */

@@ -4,6 +4,7 @@ import {
   type ResponseKey,
   toHeaderBlock,
 } from '../../src/http/response-cache.ts'
+import { WidgetBodies } from '../../src/http/widget-bodies.ts'
 
 /** Create a response cached at time 0: fresh for five minutes, shown for a day. */
 export function makeResponse(over: Partial<CachedResponse> = {}): CachedResponse {
@@ -14,7 +15,7 @@ export function makeResponse(over: Partial<CachedResponse> = {}): CachedResponse
     isShown: true,
     headers: toHeaderBlock({ 'Content-Type': 'text/html; charset=utf-8', 'Vitrine-State': 'shown' }),
     ownHeaders: [],
-    bodies: { template: { text: 'body', slots: [] }, compressed: null },
+    isCompressed: false,
     lifetime: {
       asOfMs: 0,
       oldestPriceMs: 0,
@@ -32,14 +33,21 @@ export function makeResponse(over: Partial<CachedResponse> = {}): CachedResponse
   }
 }
 
-/** Add a response to a cache, also by its target. */
-// oxlint-disable-next-line max-params -- as the two methods
+/** Create bodies of a text without slots. */
+export function makeBodies(text = 'body'): WidgetBodies {
+  return new WidgetBodies({ text, slots: [] })
+}
+
+/** Add a response to a cache, with its bodies, also by its target. */
+// oxlint-disable-next-line max-params -- as the methods
 export function putResponse(
   cache: ResponseCache,
   key: ResponseKey,
   response: CachedResponse,
   target: string,
+  bodies = makeBodies(),
 ): void {
   cache.set(key.key, response)
+  cache.setBodies(response.digest, bodies)
   cache.addTarget(key, target)
 }

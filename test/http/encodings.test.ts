@@ -1,6 +1,14 @@
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
-import { chooseEncoding, compress, compressNow, pickBody, toUtf8ByteString } from '../../src/http/response.ts'
+import {
+  chooseEncoding,
+  compress,
+  compressNow,
+  expand,
+  expandNow,
+  pickBody,
+  toUtf8ByteString,
+} from '../../src/http/response.ts'
 
 describe('Accept-Encoding', () => {
   it.each<[string | undefined, string | null]>([
@@ -38,11 +46,14 @@ describe('bodies', () => {
       const bytes = toUtf8ByteString(text)
       for (const encoding of ['br', 'gzip'] as const) {
         for (const compressed of [
-          Buffer.from(await compress(bytes, encoding), 'latin1'),
-          Buffer.from(await compress(bytes, encoding, true), 'latin1'),
+          await compress(bytes, encoding),
+          await compress(bytes, encoding, true),
           compressNow(Buffer.from(text), encoding),
-        ])
+        ]) {
           expect(DECOMPRESS[encoding](compressed).toString()).toBe(text)
+          expect((await expand(compressed, encoding)).toString()).toBe(text)
+          expect(expandNow(compressed, encoding).toString()).toBe(text)
+        }
       }
     },
   )

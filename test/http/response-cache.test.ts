@@ -4,18 +4,13 @@ import type { AddressInfo } from 'node:net'
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import { type ResponseCache, type WidgetBodies, createResponseCache } from '../../src/http/response-cache.ts'
+import { type ResponseCache, createResponseCache } from '../../src/http/response-cache.ts'
 import { createFakeClock, type FakeClock } from '../helpers/fake-clock.ts'
-import { makeResponse, putResponse } from '../helpers/responses.ts'
+import { makeBodies, makeResponse, putResponse } from '../helpers/responses.ts'
 
 const BOUNDS = { maxEntries: 10, maxBytes: 1_000_000 }
-const ENCODED: WidgetBodies = {
-  template: { text: 'body', slots: [] },
-  compressed: new Map([
-    ['gzip', 'zipped'],
-    ['br', 'br'],
-  ]),
-}
+/** Long enough to become shorter. */
+const LONG_TEXT = 'body '.repeat(100)
 
 type CacheFixture = Readonly<{ cache: ResponseCache; clock: FakeClock }>
 
@@ -89,18 +84,29 @@ describe('cached response', () => {
   })
 
   test.each([
-    [undefined, 'body', undefined],
-    ['identity', 'body', undefined],
-    ['gzip', 'zipped', 'gzip'],
-    ['gzip, br', 'br', 'br'],
-  ])('Accept-Encoding %s gets %s', async (accepted, body, encoding) => {
+    [undefined, undefined],
+    ['identity', undefined],
+    ['gzip', 'gzip'],
+    ['gzip, br', 'br'],
+  ] as const)('Accept-Encoding %s gets the encoding %s', async (accepted, encoding) => {
     const { cache } = createCacheFixture()
-    putResponse(cache, { key: 'a', sub: null }, makeResponse({ bodies: ENCODED }), '/a')
+    const bodies = makeBodies(LONG_TEXT)
+    const form = { sub: null, encoding: encoding ?? null }
+    const body = await bodies.make(form)
+    putResponse(cache, { key: 'a', sub: null }, makeResponse({ isCompressed: true }), '/a', bodies)
     const headers = accepted === undefined ? {} : { 'accept-encoding': accepted }
     const received = await (await listen(cache))('/a', { headers })
-    expect([received.text, received.headers['content-encoding'], received.headers['content-length']]).toEqual(
-      [body, encoding, String(body.length)],
-    )
+    expect([received.headers['content-encoding'], received.headers['content-length']]).toEqual([
+      encoding,
+      String(body.length),
+    ])
+  })
+
+  test('an encoding that is not made yet is left to the routes', async () => {
+    const { cache } = createCacheFixture()
+    putResponse(cache, { key: 'a', sub: null }, makeResponse({ isCompressed: true }), '/a')
+    const received = await (await listen(cache))('/a', { headers: { 'accept-encoding': 'br' } })
+    expect(received.statusCode).toBe(299)
   })
 
   test('a body without encodings is sent as it is', async () => {
@@ -113,18 +119,13 @@ describe('cached response', () => {
   test('non-ASCII bytes arrive unchanged', async () => {
     const { cache } = createCacheFixture()
     const identity = Buffer.from('€ ä').toString('latin1')
-    putResponse(
-      cache,
-      { key: 'a', sub: null },
-      makeResponse({ bodies: { template: { text: identity, slots: [] }, compressed: null } }),
-      '/a',
-    )
+    putResponse(cache, { key: 'a', sub: null }, makeResponse(), '/a', makeBodies(identity))
     expect((await (await listen(cache))('/a')).text).toBe('€ ä')
   })
 
   test.each(['"tag"', 'W/"tag"', '"x", "tag"', '*'])('If-None-Match %s is 304', async (tag) => {
     const { cache } = createCacheFixture()
-    putResponse(cache, { key: 'a', sub: null }, makeResponse({ bodies: ENCODED }), '/a')
+    putResponse(cache, { key: 'a', sub: null }, makeResponse({ isCompressed: true }), '/a')
     const headers = { 'if-none-match': tag, 'accept-encoding': 'gzip' }
     const received = await (await listen(cache))('/a', { headers })
     expect([received.statusCode, received.headers['etag'], received.text]).toEqual([304, '"tag"', ''])
@@ -180,7 +181,7 @@ describe('age', () => {
     }
     clock.advance(1)
     expect((await get('/a')).statusCode).toBe(299)
-    expect(cache.find('a')).toBeDefined()
+    expect(cache.findBodies('1')).toBeDefined()
   })
 
   test('a clock that was set back by more than a minute makes the age unknown', async () => {
@@ -217,16 +218,11 @@ describe('limits', () => {
     const { cache } = createCacheFixture({ maxEntries: 1, maxBytes: 1_000_000 })
     putResponse(cache, { key: 'a', sub: null }, makeResponse(), '/a')
     const get = await listen(cache)
-    putResponse(
-      cache,
-      { key: 'a', sub: null },
-      makeResponse({ bodies: { template: { text: 'newer', slots: [] }, compressed: null } }),
-      '/a',
-    )
+    putResponse(cache, { key: 'a', sub: null }, makeResponse({ digest: '2' }), '/a', makeBodies('newer'))
     expect((await get('/a')).text).toBe('newer')
     putResponse(cache, { key: 'b', sub: null }, makeResponse(), '/b')
     expect((await get('/a')).statusCode).toBe(299)
-    expect(cache.find('a')).toBeUndefined()
+    expect(cache.findCurrent('a')).toBeUndefined()
   })
 
   test('the least recently used response is evicted first', async () => {
@@ -237,38 +233,56 @@ describe('limits', () => {
       await listen(cache)
     )('/a')
     putResponse(cache, { key: 'c', sub: null }, makeResponse(), '/c')
-    expect(['a', 'b', 'c'].map((key) => cache.find(key) !== undefined)).toEqual([true, false, true])
+    expect(['a', 'b', 'c'].map((key) => cache.findCurrent(key) !== undefined)).toEqual([true, false, true])
   })
 
-  test('a response larger than the cache is not stored', async () => {
-    const { cache } = createCacheFixture({ maxEntries: 10, maxBytes: 3_000 })
-    putResponse(
-      cache,
-      { key: 'a', sub: null },
-      makeResponse({ bodies: { template: { text: 'x'.repeat(3_000), slots: [] }, compressed: null } }),
-      '/a',
-    )
-    expect((await (await listen(cache))('/a')).statusCode).toBe(299)
-    expect([cache.entryCount(), cache.byteCount()]).toEqual([0, 0])
+  test('bodies larger than the cache are not stored, and their response is sent only as 304', async () => {
+    const { cache } = createCacheFixture({ maxEntries: 10, maxBytes: 6_000 })
+    putResponse(cache, { key: 'a', sub: null }, makeResponse(), '/a', makeBodies('x'.repeat(6_000)))
+    const get = await listen(cache)
+    expect((await get('/a')).statusCode).toBe(299)
+    expect((await get('/a', { headers: { 'if-none-match': '"tag"' } })).statusCode).toBe(304)
+    expect(cache.findBodies('1')).toBeUndefined()
   })
 
-  test('bodies of all encodings and additional headers count towards the size', () => {
-    const { cache } = createCacheFixture()
-    putResponse(
-      cache,
-      { key: 'a', sub: null },
-      makeResponse({ bodies: { template: { text: '', slots: [] }, compressed: null } }),
-      '/a',
-    )
-    const before = cache.byteCount()
-    const bodies: WidgetBodies = {
-      template: { text: 'x'.repeat(100), slots: [] },
-      compressed: new Map([
-        ['gzip', 'x'.repeat(20)],
-        ['br', 'xxx'],
-      ]),
+  test('bodies stay for equal data when their response is evicted', () => {
+    const { cache } = createCacheFixture({ maxEntries: 1, maxBytes: 1_000_000 })
+    putResponse(cache, { key: 'a', sub: null }, makeResponse(), '/a')
+    putResponse(cache, { key: 'b', sub: null }, makeResponse({ digest: '2' }), '/b')
+    expect([cache.findCurrent('a'), cache.findBodies('1')?.find({ sub: null, encoding: null })]).toEqual([
+      undefined,
+      'body',
+    ])
+  })
+
+  test('any responses and bodies - are within the bounds', () => {
+    const bounds = { maxEntries: 20, maxBytes: 50_000 }
+    const { cache } = createCacheFixture(bounds)
+    for (let index = 0; index < 100; index += 1) {
+      const response = makeResponse({ digest: String(index), ownHeaders: ['xkey', 'x'.repeat(index * 10)] })
+      putResponse(
+        cache,
+        { key: String(index), sub: null },
+        response,
+        `/${index}`,
+        makeBodies('x'.repeat(index * 100)),
+      )
+      expect(cache.entryCount()).toBeLessThanOrEqual(bounds.maxEntries)
+      expect(cache.byteCount()).toBeLessThanOrEqual(bounds.maxBytes)
     }
-    putResponse(cache, { key: 'a', sub: null }, makeResponse({ bodies, ownHeaders: ['xkey', 'a b'] }), '/a')
-    expect(cache.byteCount() - before).toBe(130)
+    expect(cache.byteCount()).toBeGreaterThan(bounds.maxBytes / 2)
+  })
+
+  test('headers of a response and each of its bodies count', async () => {
+    const { cache } = createCacheFixture()
+    putResponse(cache, { key: 'a', sub: null }, makeResponse(), '/a', makeBodies(''))
+    const before = cache.byteCount()
+    const bodies = makeBodies('x'.repeat(100))
+    putResponse(cache, { key: 'a', sub: null }, makeResponse({ ownHeaders: ['xkey', 'a b'] }), '/a', bodies)
+    expect(cache.byteCount() - before).toBe(107)
+    const length = (await bodies.make({ sub: null, encoding: 'br' })).length
+    cache.setBodies('1', bodies)
+    // The text can be made from the compressed body.
+    expect(cache.byteCount() - before).toBe(7 + length)
   })
 })
