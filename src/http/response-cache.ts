@@ -18,7 +18,7 @@ const TARGETS_PER_RESPONSE = 2
 const MAX_TARGET_CHARACTERS = 256
 /** Memory of a response in addition to its bodies and own headers: key, targets and map entries. */
 const RESPONSE_BYTES = 1_024
-/** The part of the memory that responses may have. Bodies have the rest. */
+/** The largest part of the memory that responses get. Bodies get the rest. */
 const RESPONSES_SHARE = 1 / 4
 
 /** Longest reuse of a response: the largest `VITRINE_FRESH_SECONDS`. */
@@ -88,7 +88,7 @@ export type ResponseCache = Readonly<{
 
 /** Create the cache of one process. `maxEntries` bounds the responses; bodies are bounded only by their bytes. */
 export function createResponseCache({ maxEntries, maxBytes }: CacheBounds, clock: Clock): ResponseCache {
-  const maxResponseBytes = Math.ceil(maxBytes * RESPONSES_SHARE)
+  const maxResponseBytes = Math.ceil(Math.min(maxBytes * RESPONSES_SHARE, maxEntries * 2 * RESPONSE_BYTES))
   const responses = new LRUCache<string, CachedResponse>({
     max: maxEntries,
     maxSize: maxResponseBytes,

@@ -11,9 +11,9 @@ const MAX_CHARACTERS_NOW = 32_768
 const MAX_PLACEMENTS = 4
 
 /** Memory in addition to the bytes: of a widget, of each slot, and of each body. */
-const WIDGET_BYTES = 500
-const SLOT_BYTES = 100
-const BODY_BYTES = 200
+const WIDGET_BYTES = 300
+const SLOT_BYTES = 60
+const BODY_BYTES = 250
 
 /**
  * The bodies of a widget, made from one text with slots for the id of the placement. Bodies are strings of bytes (latin1), which
@@ -25,7 +25,7 @@ export class WidgetBodies {
   /** `null` once a compressed body without an id is kept, from which it can be made. */
   #text: Buffer | null
   /** By encoding and id, in the order in which they were made. */
-  readonly #compressed = new Map<string, Buffer>()
+  #compressed: Map<string, Buffer> | undefined
 
   /** `template`: its text in bytes (latin1). */
   constructor({ text, slots }: SubTemplate) {
@@ -37,7 +37,7 @@ export class WidgetBodies {
   /** Find a body that is kept. */
   find(form: BodyForm): string | undefined {
     if (form.encoding === null) return this.#text === null ? undefined : this.#fill(toText(this.#text), form)
-    const body = this.#compressed.get(this.#toKey(form, form.encoding))
+    const body = this.#compressed?.get(this.#toKey(form, form.encoding))
     return body && toText(body)
   }
 
@@ -63,23 +63,20 @@ export class WidgetBodies {
   byteCount(): number {
     let bytes = WIDGET_BYTES + this.#slots.length * SLOT_BYTES
     if (this.#text !== null) bytes += this.#text.length + BODY_BYTES
-    for (const body of this.#compressed.values()) bytes += body.length + BODY_BYTES
+    for (const body of this.#compressed?.values() ?? []) bytes += body.length + BODY_BYTES
     return bytes
   }
 
   #keep(form: BodyForm, encoding: Compression, body: Buffer): string {
     const text = toText(body)
     const key = this.#toKey(form, encoding)
-    this.#compressed.delete(key)
-    this.#compressed.set(key, toBytes(text))
-    if (this.#hasId(form)) this.#dropPlacements()
-    else this.#text = null
+    const compressed = (this.#compressed ??= new Map())
+    compressed.delete(key)
+    compressed.set(key, toBytes(text))
+    if (!this.#hasId(form)) this.#text = null
+    const placements = [...compressed.keys()].filter((one) => one.includes(' '))
+    for (const oldest of placements.slice(0, -MAX_PLACEMENTS)) compressed.delete(oldest)
     return text
-  }
-
-  #dropPlacements(): void {
-    const keys = [...this.#compressed.keys()].filter((key) => key.includes(' '))
-    for (const key of keys.slice(0, -MAX_PLACEMENTS)) this.#compressed.delete(key)
   }
 
   #readTextNow(): string {
@@ -96,7 +93,7 @@ export class WidgetBodies {
 
   #findSource(): Readonly<{ encoding: Compression; body: Buffer }> {
     for (const encoding of ['br', 'gzip'] as const) {
-      const body = this.#compressed.get(encoding)
+      const body = this.#compressed?.get(encoding)
       if (body !== undefined) return { encoding, body }
     }
     throw new TypeError('neither the text nor a compressed body is kept')

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
 
 /**
  * Texts with slots for the id of a placement. One text is cached for all placements; `fillSubs` fills its slots when a response
@@ -22,6 +23,12 @@ export function createSubSlot(before: string, after = '', maxCharacters = Infini
   return ['', before, after, String(maxCharacters), ''].join(MARK)
 }
 
+/** Texts of slots, of which there are few. A part of a longer text would keep the whole text in memory, so they are copies. */
+const slotTexts = new LRUCache<string, string>({
+  max: 1_000,
+  memoMethod: (text) => Buffer.from(text).toString(),
+})
+
 /** Find the slots of a text. */
 export function toSubTemplate(textWithSlots: string): SubTemplate {
   const [first = '', ...parts] = textWithSlots.split(MARK)
@@ -30,7 +37,12 @@ export function toSubTemplate(textWithSlots: string): SubTemplate {
   let index = first.length
   for (let start = 0; start < parts.length; start += PARTS_PER_SLOT) {
     const [before = '', after = '', maxCharacters, next = ''] = parts.slice(start, start + PARTS_PER_SLOT)
-    slots.push({ index, before, after, maxCharacters: Number(maxCharacters) })
+    slots.push({
+      index,
+      before: slotTexts.memo(before),
+      after: slotTexts.memo(after),
+      maxCharacters: Number(maxCharacters),
+    })
     texts.push(next)
     index += next.length
   }

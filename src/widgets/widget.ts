@@ -254,11 +254,10 @@ export function combineProducts(
         const offers = shownByGtin.get(gtin)?.offers ?? one.value?.offers ?? []
         return offers.map(createPriceCheck(one.asOfMs, viewContext))
       }),
+      // Of a shown product, what is listed.
+      ...shown.map((one) => JSON.stringify(toDigestData(one))),
     ],
-    /** Of a shown product, what is listed; of another one, all that can be the reason. */
-    digestData: products.map(({ gtin, unfiltered }) => {
-      const one = shownByGtin.get(gtin)
-      return one === undefined ? unfiltered : toDigestData(one)
-    }),
+    /** Of another one, all that can be the reason. */
+    digestData: products.flatMap(({ gtin, unfiltered }) => (shownByGtin.has(gtin) ? [] : [unfiltered])),
   }
 }
