@@ -2,9 +2,12 @@ import { type Clock, MINUTE_MS, SECOND_MS } from '../clock.ts'
 import {
   CatalogCallBlockedError,
   CatalogDeadlineError,
-  CatalogUnreachableError,
+  CatalogInvalidError,
   CatalogKeyRefusedError,
   CatalogRateLimitedError,
+  CatalogRedirectError,
+  CatalogStatusError,
+  CatalogUnreachableError,
 } from '../errors.ts'
 import { createPause } from '../lib/backoff.ts'
 import { createSemaphore } from '../lib/concurrency.ts'
@@ -16,21 +19,21 @@ import {
   createRateLimiter,
 } from './rate-limiter.ts'
 
-/** Consecutive connection failures that open the breaker. */
+/** Consecutive failures that open the breaker. */
 const FAILURE_THRESHOLD = 5
 /** Jitter keeps processes from probing at the same time. */
 const PAUSE_OPTIONS = { initialMs: 5 * SECOND_MS, maxMs: MINUTE_MS, jitterShare: 0.2 } as const
 
 /**
  * - `closed`: calls are allowed
- * - `open`: the catalog is unreachable; calls are blocked
+ * - `open`: the catalog fails; calls are blocked
  * - `probing` (half-open): the pause is over; one call tests the catalog
  */
 export type BreakerState = 'closed' | 'open' | 'probing'
 
 export type CircuitBreaker = ReturnType<typeof createCircuitBreaker>
 
-/** Block calls to an unreachable catalog and probe it with single calls. `random`: numbers from 0 to 1, for the jitter. */
+/** Block calls to a catalog that fails, and probe it with single calls. `random`: numbers from 0 to 1, for the jitter. */
 export function createCircuitBreaker(clock: Pick<Clock, 'nowMs'>, random: () => number = Math.random) {
   const pause = createPause(clock, { ...PAUSE_OPTIONS, random })
   let failures = 0
@@ -42,8 +45,7 @@ export function createCircuitBreaker(clock: Pick<Clock, 'nowMs'>, random: () => 
   }
   const recordFailure = (error: unknown, isProbe: boolean): void => {
     if (error instanceof CatalogCallBlockedError) return
-    if (!(error instanceof CatalogUnreachableError || error instanceof CatalogDeadlineError))
-      return recordSuccess()
+    if (!isCatalogFailure(error)) return recordSuccess()
     // A call that started before the breaker opened must not affect the probe.
     if (!isClosed() && !isProbe) return
     failures += 1
@@ -54,11 +56,11 @@ export function createCircuitBreaker(clock: Pick<Clock, 'nowMs'>, random: () => 
     state: (): BreakerState => (isClosed() ? 'closed' : pause.isActive() ? 'open' : 'probing'),
     canCall,
     /**
-     * Make the call. Only connection failures count: any response shows that the catalog is reachable.
+     * Make the call. Only failures of the catalog count, whatever was asked.
      * @throws the call's error; CatalogCallBlockedError while the breaker is open or a probe is running
      */
     async run<T>(call: () => Promise<T>): Promise<T> {
-      if (!canCall()) throw new CatalogCallBlockedError('the catalog could not be reached a moment ago')
+      if (!canCall()) throw new CatalogCallBlockedError('the catalog failed a moment ago')
       const isProbe = !isClosed()
       if (isProbe) isProbing = true
       try {
@@ -73,6 +75,20 @@ export function createCircuitBreaker(clock: Pick<Clock, 'nowMs'>, random: () => 
       }
     },
   }
+}
+
+/**
+ * Whether an error says that the catalog cannot answer now, whatever is asked: no response in time, a server error, or a page of
+ * something else in its place, such as one about maintenance. Other responses say something about the request.
+ */
+function isCatalogFailure(error: unknown): boolean {
+  if (error instanceof CatalogStatusError) return error.upstreamStatus >= 500
+  return (
+    error instanceof CatalogUnreachableError ||
+    error instanceof CatalogDeadlineError ||
+    error instanceof CatalogRedirectError ||
+    error instanceof CatalogInvalidError
+  )
 }
 
 /** Maximum running and waiting calls per purpose. Beyond it, a visitor gets the copy at once. */
@@ -136,7 +152,7 @@ export function createCallPolicy(options: CallPolicyOptions): CallPolicy {
   const callWithQuota = async <T>(purpose: CallPurpose, call: () => Promise<T>): Promise<T> => {
     await limiter.acquire(purpose)
     if (breaker.state() === 'open')
-      throw new CatalogCallBlockedError('other calls could not reach the catalog in the meantime')
+      throw new CatalogCallBlockedError('other calls to the catalog failed in the meantime')
     const calledAtMs = clock.nowMs()
     try {
       const result = await call()

@@ -81,9 +81,8 @@ function checkCatalog({ callPolicy, isCatalogEmpty, nowMs }: HealthData): CheckR
     }
   if (callPolicy.breaker !== 'closed')
     return {
-      value: 'does not respond',
-      remedy:
-        'Readers get the stored copy. Run "vitrine check" to find out what is wrong with the connection.',
+      value: 'fails',
+      remedy: 'Readers get the stored copy. Run "vitrine check" to find out what is wrong.',
     }
   return { value: 'responds', remedy: null }
 }

@@ -137,14 +137,14 @@ describe('product whose look-ups fail', () => {
     return responses
   }
 
+  // Five failures in a row open the circuit breaker: then even fewer calls are made.
   const faults: readonly FaultyCatalog[] = [
     {
       name: '500',
       respond: (_request, response) => sendJson(response, 500, {}),
-      minCalls: 1 + WINDOWS,
+      minCalls: 5,
       visit: visitWindow,
     },
-    // Five consecutive connection failures open the circuit breaker: then even fewer calls are made.
     {
       name: 'reset',
       respond: ({ socket }) => void socket.resetAndDestroy(),
@@ -185,6 +185,46 @@ describe('product whose look-ups fail', () => {
       clock.advance(2 * MINUTE_MS)
       expect(countStates(await visitAll(server, repeat(VISITORS)))).toEqual({ '200 shown': VISITORS })
       expect(unhandled).toEqual([])
+    },
+  )
+})
+
+describe('many products of a catalog that fails', () => {
+  const PRODUCTS = 40
+
+  it.each([
+    ['500', (response: ServerResponse): void => sendJson(response, 500, {})],
+    ['503', (response: ServerResponse): void => sendJson(response, 503, {})],
+    ['302', (response: ServerResponse): void => void response.writeHead(302, { Location: '/sorry' }).end()],
+    ['a page', (response: ServerResponse): void => void response.writeHead(200).end('<p>Back soon</p>')],
+  ] as const)(
+    '%s - five calls, then single ones; when it works, every product is shown',
+    async (...[, fail]) => {
+      const harness = await startHarness()
+      const server = await startTestServer(harness.app)
+      const { catalog, clock } = harness
+      const gtins = Array.from({ length: PRODUCTS }, (_, index) => toGtin(index))
+      catalog.products.set(
+        CHANNEL_ID,
+        gtins.map((gtin) => makeProductOnSale({ gtin })),
+      )
+      catalog.fault = { pathPattern: LOOK_UP, respond: (_request, response) => fail(response) }
+      const visitEach = async (): Promise<Readonly<Record<string, number>>> => {
+        const responses: TestResponse[] = []
+        for (const gtin of gtins)
+          responses.push(await server.visit(`/fragments/${CHANNEL_ID}/where-to-buy/${gtin}`))
+        return countStates(responses)
+      }
+      expect(await visitEach()).toEqual({ '200 unavailable': PRODUCTS })
+      expect(catalog.countCalls(LOOK_UP)).toBe(5)
+      for (let trial = 1; trial <= 3; trial += 1) {
+        clock.advance(2 * MINUTE_MS)
+        await visitEach()
+        expect(catalog.countCalls(LOOK_UP)).toBe(5 + trial)
+      }
+      catalog.fault = null
+      clock.advance(2 * MINUTE_MS)
+      expect(await visitEach()).toEqual({ '200 shown': PRODUCTS })
     },
   )
 })

@@ -33,11 +33,11 @@ describe('lines', () => {
     expect(lines.every(({ isHealthy, remedy }) => isHealthy && remedy === null)).toBe(true)
   })
 
-  test('catalog - responds, does not respond, or rejected the key, which has priority', () => {
+  test('catalog - responds, fails, or rejected the key, which has priority', () => {
     expect(readLine('Catalog')).toBe('good: responds')
     for (const breaker of ['open', 'probing'] as const)
       expect(readLine('Catalog', withCallPolicy({ breaker }))).toMatch(
-        /^bad: does not respond \| .*"vitrine check"/,
+        /^bad: fails \| .*"vitrine check"/,
       )
     expect(readLine('Catalog', { isCatalogEmpty: true })).toMatch(
       /^bad: is empty \| .*backup.*"vitrine check"/,
