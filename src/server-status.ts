@@ -3,6 +3,7 @@ import { isServed } from './config/config.ts'
 import type { Context } from './context.ts'
 import { tryWithTimeout } from './lib/with-timeout.ts'
 import { type FeedReport, toFeedGauges } from './catalog/feed-report.ts'
+import { planWalks } from './sync/walk-plan.ts'
 
 /** The state that `/readyz` and `/metrics` report. */
 export type ServerState = Awaited<ReturnType<typeof readServerState>>
@@ -18,11 +19,15 @@ export async function readServerState(context: Context) {
     withTimeout(callPolicy.readState()),
     withTimeout(readCopies(context)),
   ])
+  const periodMs = config.findWalkPeriodMs?.(clock.nowMs()) ?? null
+  const policyState = callPolicyState ?? callPolicy.getLocalState()
   return {
     isStoreUp,
+    /** What the walks of the schedule need; `null` without a schedule, and before the first walk. */
+    walkPlan: copies === undefined ? null : planWalks(copies.states, { periodMs, limit: policyState.limit }),
     /** `false` when the database is read-only, such as a standby server. */
     isStoreWritable: isStoreUp && isStoreWritable,
-    callPolicy: callPolicyState ?? callPolicy.getLocalState(),
+    callPolicy: policyState,
     ...((isStoreUp && copies) || { channelCount: null, channelsHeldSinceMs: null, copies: [] }),
   }
 }
@@ -45,6 +50,7 @@ async function readCopies({ store, config, clock }: Context) {
     })),
   )
   return {
+    states,
     /** Number of listed channels that this server serves. */
     channelCount: servedChannels.length,
     /** Since when an empty channel list is held, Unix milliseconds; `null`: it is not. */
@@ -93,6 +99,8 @@ export async function updateStateGauges(context: Context): Promise<void> {
       key: keyRefusedUntilMs / SECOND_MS,
     },
     vitrine_catalog_breaker_state: BREAKER_VALUES[breaker],
+    vitrine_walk_calls_needed_per_day: state.walkPlan?.callsPerDay ?? null,
+    vitrine_walk_behind_schedule: state.walkPlan === null ? null : Number(state.walkPlan.problem !== null),
     vitrine_channels: state.channelCount,
     vitrine_channel_list_held: Number(state.channelsHeldSinceMs !== null),
     vitrine_walk_held: toChannelSeries(state.copies, ({ held }) => Number(held !== null)),

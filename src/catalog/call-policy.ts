@@ -133,7 +133,13 @@ export function createCallPolicy(options: CallPolicyOptions): CallPolicy {
   const semaphore = createSemaphore(MAX_CONCURRENT_CALLS, clock)
   const keyPause = createPause(clock, KEY_PAUSE_OPTIONS)
   let isKeyRefused = false
-  const pendingCalls: Record<CallPurpose, number> = { walk: 0, refresh: 0, lookup: 0, channels: 0 }
+  const pendingCalls: Record<CallPurpose, number> = {
+    walk: 0,
+    'first-walk': 0,
+    refresh: 0,
+    lookup: 0,
+    channels: 0,
+  }
   /** After a 429 or a refused key, a single call probes whether the pause was long enough. */
   const isProbing = (): boolean =>
     (limiter.getLocalReport().quota.pauseCount > 0 || isKeyRefused) &&

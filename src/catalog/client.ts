@@ -31,6 +31,7 @@ import { type CallPolicy, MAX_CONCURRENT_CALLS } from './call-policy.ts'
 import { type Channel, MAX_PAGE_PRODUCTS, type Product, VERSION_PATH } from './contract.ts'
 import { type ParsedPage, parseChannelList, parseProduct, parseProductPage } from './parse.ts'
 import type { CallPurpose } from './quota.ts'
+import type { WalkPurpose } from './rate-limiter.ts'
 import { type SkimmedPage, readSkimmedPage } from './skim-page.ts'
 
 /** `asOfMs`: when the catalog created the response, Unix milliseconds. */
@@ -48,8 +49,13 @@ export type CatalogClient = Readonly<{
   close(): Promise<void>
 }>
 
-/** `cursor`: `null` for the first page. `limit`: products of the page; default: the largest number. */
-export type ProductPageQuery = Readonly<{ channelId: string; cursor: string | null; limit?: number }>
+/** `cursor`: `null` for the first page. `limit`: products of the page; default: the largest number. `purpose`: default: `walk`. */
+export type ProductPageQuery = Readonly<{
+  channelId: string
+  cursor: string | null
+  limit?: number
+  purpose?: WalkPurpose
+}>
 
 /** `purpose`: refreshes of known products and first look-ups have separate quota shares. */
 export type ProductQuery = Readonly<{ channelId: string; gtin: string; purpose: CallPurpose }>
@@ -121,10 +127,15 @@ export function createCatalogClient(options: CatalogClientOptions): CatalogClien
       throw failure
     }
   }
-  const toPageCall = ({ channelId, cursor, limit = MAX_PAGE_PRODUCTS }: ProductPageQuery): CatalogCall => {
+  const toPageCall = ({
+    channelId,
+    cursor,
+    limit = MAX_PAGE_PRODUCTS,
+    purpose = 'walk',
+  }: ProductPageQuery): CatalogCall => {
     const query = new URLSearchParams({ limit: String(limit), ...(cursor !== null && { cursor }) })
     const path = `${basePath}/channels/${encodeURIComponent(channelId)}/products?${query.toString()}`
-    return { operation: 'products', purpose: 'walk', path }
+    return { operation: 'products', purpose, path }
   }
   return {
     fetchChannels(purpose = 'channels') {

@@ -1,18 +1,19 @@
 import { DAY_MS, HOUR_MS, MINUTE_MS, computeNextMidnightUtcMs } from '../clock.ts'
 import { computeBackoffMs } from '../lib/backoff.ts'
 
-/** `refresh`: a known product that is not fresh; `lookup`: an unknown product. */
-export type CallPurpose = 'walk' | 'refresh' | 'lookup' | 'channels'
+/** `first-walk`: of a channel without a copy; `refresh`: a known product that is not fresh; `lookup`: an unknown product. */
+export type CallPurpose = 'walk' | 'first-walk' | 'refresh' | 'lookup' | 'channels'
 
-/** Shares of the daily limit. A list of channels for a visit counts as `lookup`. */
+/** Shares of the daily limit. A list of channels for a visit counts as `lookup`, and a first walk as `walk`. */
 export const QUOTA_SHARES = ['walk', 'refresh', 'lookup'] as const
 export type QuotaShare = (typeof QUOTA_SHARES)[number]
 
 export type CallsByShare = Readonly<Record<QuotaShare, number>>
 
+/** The part of the daily limit for walks. */
+export const WALK_SHARE = 0.5
 /** Look-ups have the rest. */
-const WALK_SHARE_PERCENT = 50
-const REFRESH_SHARE_PERCENT = 40
+const REFRESH_SHARE = 0.4
 
 /** Pauses after a 429 without a usable `Retry-After`. */
 const RATE_LIMIT_PAUSE_OPTIONS = { initialMs: MINUTE_MS, maxMs: HOUR_MS } as const
@@ -75,13 +76,14 @@ export function createQuotaState(nowMs: number): QuotaState {
 }
 
 function toShare(purpose: CallPurpose): QuotaShare {
+  if (purpose === 'first-walk') return 'walk'
   return purpose === 'channels' ? 'lookup' : purpose
 }
 
 /** Split a daily limit so that no purpose starves. The shares add up to the limit. */
 export function splitDailyLimit(limitCalls: number): CallsByShare {
-  const walk = Math.floor((limitCalls * WALK_SHARE_PERCENT) / 100)
-  const refresh = Math.floor((limitCalls * REFRESH_SHARE_PERCENT) / 100)
+  const walk = Math.floor(limitCalls * WALK_SHARE)
+  const refresh = Math.floor(limitCalls * REFRESH_SHARE)
   return { walk, refresh, lookup: limitCalls - walk - refresh }
 }
 
@@ -93,7 +95,10 @@ export function findDailyLimit(state: QuotaState, rules: QuotaRules, nowMs: numb
   return { calls: Math.floor(state.learnedCalls * LEARNED_LIMIT_DAILY_GROWTH ** (days - 1)), isLearned: true }
 }
 
-/** Compute the remaining calls of each share today; `undefined` without a limit. */
+/**
+ * Compute the remaining calls of each share today; `undefined` without a limit. Walks beyond their share are first walks, which
+ * borrow from refreshes.
+ */
 export function computeRemainingCalls(
   state: QuotaState,
   rules: QuotaRules,
@@ -102,9 +107,27 @@ export function computeRemainingCalls(
   const limit = findDailyLimit(state, rules, nowMs)
   if (limit === undefined) return undefined
   const shares = splitDailyLimit(limit.calls)
-  const toRemaining = (share: QuotaShare): number =>
-    Math.max(0, shares[share] - getCallsOfDay(state, share, nowMs))
-  return { walk: toRemaining('walk'), refresh: toRemaining('refresh'), lookup: toRemaining('lookup') }
+  const toRest = (share: QuotaShare): number => shares[share] - getCallsOfDay(state, share, nowMs)
+  const borrowedCalls = Math.max(0, -toRest('walk'))
+  return {
+    walk: Math.max(0, toRest('walk')),
+    refresh: Math.max(0, toRest('refresh') - borrowedCalls),
+    lookup: Math.max(0, toRest('lookup')),
+  }
+}
+
+/**
+ * Compute how many more calls of a purpose are allowed today; `undefined` without a limit. Nothing of a channel without a copy can
+ * be refreshed, and without one it has no grids, so its first walk may use the share of refreshes, too.
+ */
+export function computeAllowedCalls(
+  state: QuotaState,
+  rules: QuotaRules,
+  { purpose, nowMs }: Readonly<{ purpose: CallPurpose; nowMs: number }>,
+): number | undefined {
+  const remaining = computeRemainingCalls(state, rules, nowMs)
+  if (remaining === undefined) return undefined
+  return remaining[toShare(purpose)] + (purpose === 'first-walk' ? remaining.refresh : 0)
 }
 
 export function checkQuota(
@@ -113,8 +136,7 @@ export function checkQuota(
   call: Readonly<{ purpose: CallPurpose; nowMs: number }>,
 ): Decision {
   if (call.nowMs < state.limitedUntilMs) return 'paused'
-  const remaining = computeRemainingCalls(state, rules, call.nowMs)
-  if (remaining !== undefined && remaining[toShare(call.purpose)] === 0) return 'share_exhausted'
+  if (computeAllowedCalls(state, rules, call) === 0) return 'share_exhausted'
   const isSpent = call.purpose === 'lookup' && state.lookupsLastHour >= rules.lookupsPerHour
   return isSpent ? 'lookups_exhausted' : 'allowed'
 }

@@ -11,6 +11,7 @@ import {
   type QuotaStore,
   type CallsByShare,
   checkQuota,
+  computeAllowedCalls,
   computeRemainingCalls,
   clearImpossiblePause,
   recordCall,
@@ -43,12 +44,14 @@ export type RateLimiter = Readonly<{
   canCall(purpose: CallPurpose): boolean
   /** Apply a pause that another thread reported. */
   pauseUntil(untilMs: number): Promise<void>
-  /** Compute the wait before the next walk call: 0 if `plannedCalls` fit into the walk share, else spread it over the day. */
-  computeWalkWaitMs(plannedCalls: number): number
+  /** Compute the wait before the next walk call: 0 if `plannedCalls` are allowed today, else they are spread over the day. */
+  computeWalkWaitMs(plannedCalls: number, purpose?: WalkPurpose): number
   read(): Promise<QuotaReport>
   /** Return the report from local state, without reading the store. */
   getLocalReport(): QuotaReport
 }>
+
+export type WalkPurpose = Extract<CallPurpose, 'walk' | 'first-walk'>
 
 export type RateLimiterOptions = Readonly<{
   clock: Clock
@@ -109,8 +112,8 @@ export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
       const toLaterEnd = ({ limitedUntilMs }: QuotaState): number => Math.max(limitedUntilMs, untilMs)
       await counter.update((state) => ({ ...state, limitedUntilMs: toLaterEnd(state) }))
     },
-    computeWalkWaitMs: (plannedCalls) =>
-      computeWaitMs(counter.getState(), rules, { plannedCalls, nowMs: clock.nowMs() }),
+    computeWalkWaitMs: (plannedCalls, purpose = 'walk') =>
+      computeWaitMs(counter.getState(), rules, { plannedCalls, purpose, nowMs: clock.nowMs() }),
     read: async () => toReport(await counter.update((state) => state)),
     getLocalReport: () => toReport(counter.getState()),
   }
@@ -124,9 +127,9 @@ function assertAllowed(decision: Decision | 'degraded'): void {
 function computeWaitMs(
   state: QuotaState,
   rules: QuotaRules,
-  request: Readonly<{ plannedCalls: number; nowMs: number }>,
+  request: Readonly<{ plannedCalls: number; purpose: WalkPurpose; nowMs: number }>,
 ): number {
-  const allowedCalls = computeRemainingCalls(state, rules, request.nowMs)?.walk ?? Infinity
+  const allowedCalls = computeAllowedCalls(state, rules, request) ?? Infinity
   if (request.plannedCalls <= allowedCalls) return 0
   return Math.ceil((computeNextMidnightUtcMs(request.nowMs) - request.nowMs) / (allowedCalls + 1))
 }

@@ -18,7 +18,7 @@ import {
   checkWebhook,
 } from './checks/network.ts'
 import { type Finding, CheckReport, findCodeRemedy } from './checks/report.ts'
-import { checkChannels, checkStoredCopy } from './checks/stored-copy.ts'
+import { checkChannels, checkStoredCopy, checkWalkPlan } from './checks/stored-copy.ts'
 import { type CommandContext, type ExitCode, print } from '../command.ts'
 import { createCommandClient, openCatalog } from './open-catalog.ts'
 
@@ -97,6 +97,7 @@ async function checkCatalog(
       nowMs: clock.nowMs(),
     })
     if (store !== undefined && storedList !== undefined) {
+      await checkWalkPlan(report, { config, store, callPolicy, clock })
       if (subRules !== null)
         await report.attempt('stored copy', () => checkSubIds(report, subRules, { store, storedList }))
       if (config.mailNetworks !== null)

@@ -211,6 +211,14 @@ const GAUGES = {
     help: '1 if an empty channel list is held, else 0',
     aggregator: 'max',
   },
+  vitrine_walk_calls_needed_per_day: {
+    help: 'Catalog calls a day that walks on the schedule need; absent without a schedule, and before the first walk',
+    aggregator: 'max',
+  },
+  vitrine_walk_behind_schedule: {
+    help: '1 if walks cannot keep their schedule, because of the daily limit or their duration, else 0; absent without a schedule, and before the first walk',
+    aggregator: 'max',
+  },
   vitrine_walk_held: {
     help: '1 if the last walk is held and the previous copy stays, else 0; by channel',
     label: 'channel',

@@ -4,6 +4,7 @@ import { SECOND_MS, isFuture, isPauseActive } from '../clock.ts'
 import type { Context } from '../context.ts'
 import type { ChannelListState } from '../freshness/channels.ts'
 import { describeHold } from '../sync/held-walk.ts'
+import { describeWalkProblem } from '../sync/walk-plan.ts'
 import { tryWithTimeout } from '../lib/with-timeout.ts'
 import { sendJson, sendResponse } from '../http/response.ts'
 import { SERVER_NAME } from '../http/server.ts'
@@ -135,6 +136,7 @@ function toDetail(context: Context, state: ServerState) {
       callsToday: callPolicy.quota.calls,
       callsLeft: callPolicy.remaining ?? null,
     },
+    walks: toWalksDetail(context, state),
     heldChannelList: channelsHeldSinceMs === null ? null : { since: toPastTime(channelsHeldSinceMs) },
     copies: copies.map(({ channel, ageMs, productCount, dealCount, held, observedDays }) => ({
       channel,
@@ -150,6 +152,20 @@ function toDetail(context: Context, state: ServerState) {
         products: held.productCount,
       },
     })),
+  }
+}
+
+/** Return what walks on the schedule need; `null` without a schedule. */
+function toWalksDetail({ config }: Context, { walkPlan }: ServerState) {
+  if (walkPlan === null) return null
+  const { periodMs, calls, callsPerDay, neededDailyLimit } = walkPlan
+  const problem = describeWalkProblem(walkPlan, config)
+  return {
+    periodSeconds: periodMs / SECOND_MS,
+    calls,
+    callsPerDay,
+    neededDailyLimit,
+    problem: problem && `${problem.message}. ${problem.remedy}`,
   }
 }
 

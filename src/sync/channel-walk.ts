@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import type { CatalogResponse } from '../catalog/client.ts'
+import type { WalkPurpose } from '../catalog/rate-limiter.ts'
 import type { Channel, Product, ProductProblem } from '../catalog/contract.ts'
 import {
   type DroppedGtins,
@@ -123,6 +124,7 @@ function isRecentlyWalked(
 class LeasedWalk {
   readonly #walk: ChannelWalkContext
   readonly #before: CopyState
+  readonly #purpose: WalkPurpose
   readonly #droppedGtins: DroppedGtins
   readonly #pageSize = createPageSize()
   readonly #ended = new AbortController()
@@ -132,6 +134,7 @@ class LeasedWalk {
     // A prefetched page must not outlive the walk of its channel.
     this.#walk = { ...walk, signal: AbortSignal.any([walk.signal, this.#ended.signal]) }
     this.#before = before
+    this.#purpose = before.currentWalk === 0 ? 'first-walk' : 'walk'
     this.#droppedGtins = droppedGtins
     this.#extendedAtMs = walk.clock.nowMs()
   }
@@ -208,7 +211,8 @@ class LeasedWalk {
   /** Compute the wait before the next page that keeps the walk within its share of the daily limit. */
   #computeWaitMs({ productCount }: WalkPosition): number {
     const remainingCalls = this.#pageSize.countCalls(Math.max(0, this.#before.productCount - productCount))
-    return this.#walk.canWait ? this.#walk.callPolicy.computeWalkWaitMs(remainingCalls) : 0
+    const { canWait, callPolicy } = this.#walk
+    return canWait ? callPolicy.computeWalkWaitMs(remainingCalls, this.#purpose) : 0
   }
 
   /** Fetch the page at a position. A page without a usable product covers no GTIN range: skip to the next one. */
@@ -242,7 +246,7 @@ class LeasedWalk {
       const limit = this.#pageSize.getLimit()
       try {
         const response = await this.#call(position, () =>
-          client.fetchProductPage({ channelId: channel.id, cursor, limit }),
+          client.fetchProductPage({ channelId: channel.id, cursor, limit, purpose: this.#purpose }),
         )
         this.#pageSize.advance()
         addDroppedGtins(this.#droppedGtins, response.value.droppedGtins)
@@ -261,7 +265,7 @@ class LeasedWalk {
   ): Promise<CatalogResponse<ReadPage>> {
     const { client, channel } = this.#walk
     const { value, asOfMs } = await this.#call(position, () =>
-      client.skimProduct({ channelId: channel.id, cursor }),
+      client.skimProduct({ channelId: channel.id, cursor, purpose: this.#purpose }),
     ).catch((error: unknown) => {
       throw error instanceof CatalogTooLargeError ? createNotSkippableError(afterGtin, error.message) : error
     })

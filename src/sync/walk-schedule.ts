@@ -1,26 +1,29 @@
 import type { Cron } from 'croner'
 import type { CallPolicy } from '../catalog/call-policy.ts'
-import { MAX_PAGE_PRODUCTS } from '../catalog/contract.ts'
-import { splitDailyLimit } from '../catalog/quota.ts'
-import { type Clock, DAY_MS, MINUTE_MS, isFuture, isWithin } from '../clock.ts'
+import { type Clock, MINUTE_MS, isFuture, isWithin } from '../clock.ts'
 import { type Config, isServed } from '../config/config.ts'
 import { createCron } from '../config/parsers.ts'
 import type { Logger } from '../observability/logger.ts'
 import { hasOwnerExited } from '../database/leases.ts'
 import type { CopyState, CopyStore } from '../storage/store.ts'
 import { findLastWalkStart } from './held-walk.ts'
+import { type WalkPlan, planWalks } from './walk-plan.ts'
 
 /** A waiting schedule reads the clock at least this often, because the clock may be set. */
 const MAX_STEP_MS: number = MINUTE_MS
 
 /**
- * Run `task` on a cron pattern in UTC until `signal` aborts, never twice at once. Timers measure the wait: a clock that is set back
+ * Run `task` on a cron pattern in UTC until `signal` aborts, never twice at once: `onOverrun` is called instead. Timers measure the wait: a clock that is set back
  * delays no run, and one that is set forward brings the run nearer. Does not keep the process alive.
  */
 export async function runSchedule(
   pattern: string,
   task: () => Promise<void>,
-  { clock, signal }: Readonly<{ clock: Clock; signal: AbortSignal }>,
+  {
+    clock,
+    signal,
+    onOverrun,
+  }: Readonly<{ clock: Clock; signal: AbortSignal; onOverrun?: (() => void) | undefined }>,
 ): Promise<void> {
   const cron = createCron(pattern)
   let running: Promise<void> | undefined
@@ -30,6 +33,7 @@ export async function runSchedule(
     if (dueMs === undefined) return
     await waitUntil(dueMs, cron, clock, signal)
     if (signal.aborted) return
+    if (running !== undefined) onOverrun?.()
     running ??= task().finally(() => {
       running = undefined
     })
@@ -73,24 +77,23 @@ export type WalkDueOptions = Readonly<{
 export async function isWalkDue(options: WalkDueOptions): Promise<boolean> {
   const nowMs = options.clock.nowMs()
   const { quota, limit, remaining } = await options.callPolicy.readState()
-  if (nowMs < quota.limitedUntilMs || remaining?.walk === 0) {
+  const states = await readServedCopies(options).catch(() => [])
+  // A first walk may use the share of refreshes.
+  const isFirst = states.some(({ currentWalk }) => currentWalk === 0)
+  const leftCalls = remaining === undefined ? Infinity : remaining.walk + (isFirst ? remaining.refresh : 0)
+  if (nowMs < quota.limitedUntilMs || leftCalls === 0) {
     options.logger.info(
       { pausedUntilMs: quota.limitedUntilMs, left: remaining },
       'skipped a scheduled walk: catalog calls are paused or the walk share is used up',
     )
     return false
   }
-  const states = await readServedCopies(options).catch(() => [])
   const startedAtMs = findOldestStart(states, nowMs)
   if (startedAtMs === undefined) return true
   const periodMs = options.config.findWalkPeriodMs?.(nowMs) ?? Infinity
   if (isWithin(startedAtMs, Math.min(RECENT_WALK_MS, periodMs / 2), nowMs)) return false
-  if (limit === undefined) return true
-  // One call for the list of channels and one per page.
-  const pages = states.map(({ productCount }) => Math.max(1, Math.ceil(productCount / MAX_PAGE_PRODUCTS)))
-  const calls = pages.reduce((sum, count) => sum + count, 1)
-  const minIntervalMs = (DAY_MS * calls) / Math.max(1, splitDailyLimit(limit.calls).walk)
-  return nowMs - startedAtMs >= minIntervalMs - SLACK_MS
+  const { allowedPeriodMs } = planWalks(states, { periodMs, limit }) ?? {}
+  return nowMs - startedAtMs >= (allowedPeriodMs ?? 0) - SLACK_MS
 }
 
 /** Find the earliest start of the copies; `undefined` when one is missing, unfinished, or dated in the future. */
@@ -110,6 +113,17 @@ type ServedOptions = Pick<WalkDueOptions, 'store' | 'config'>
 export async function readServedCopies(options: ServedOptions): Promise<readonly CopyState[]> {
   const servedIds = await listServedIds(options)
   return Promise.all(servedIds.map((id) => options.store.getCopyState(id)))
+}
+
+/** Plan the walks of the schedule; `null` without one. */
+export async function readWalkPlan(
+  options: ServedOptions & Pick<WalkDueOptions, 'callPolicy' | 'clock'>,
+): Promise<WalkPlan | null> {
+  const { callPolicy, clock, config } = options
+  return planWalks(await readServedCopies(options), {
+    periodMs: config.findWalkPeriodMs?.(clock.nowMs()) ?? null,
+    limit: (await callPolicy.readState()).limit,
+  })
 }
 
 async function listServedIds({ store, config }: ServedOptions): Promise<readonly string[]> {

@@ -18,8 +18,10 @@ import {
   findUnscheduledWalk,
   isWalkDue,
   readServedCopies,
+  readWalkPlan,
   runSchedule,
 } from './walk-schedule.ts'
+import { describeWalkProblem } from './walk-plan.ts'
 import type { ShopEntry } from '../offers/shop-book.ts'
 import type { CopyStore } from '../storage/store.ts'
 import type { ChannelWalkResult, WalkProgress, WalkReport, WalkRunner, WalkControl } from './walk-runner.ts'
@@ -78,7 +80,11 @@ export class WalkSupervisor {
   async start(): Promise<void> {
     if (this.#pattern !== null) {
       const { clock } = this.#options
-      void runSchedule(this.#pattern, () => this.runIfDue(), { clock, signal: this.#signal })
+      void runSchedule(this.#pattern, () => this.runIfDue(), {
+        clock,
+        signal: this.#signal,
+        onOverrun: () => void this.#logOverrun(),
+      })
       void this.#pollForUnscheduledWalks()
     }
     await this.ensureCopied()
@@ -128,6 +134,16 @@ export class WalkSupervisor {
     })
   }
 
+  /** A walk is due while the last one goes on: readers see older prices than the schedule says. */
+  async #logOverrun(): Promise<void> {
+    const plan = await readWalkPlan(this.#options).catch(() => null)
+    const problem = plan && describeWalkProblem(plan, this.#options.config)
+    this.#options.logger.warn(
+      problem === null ? {} : { reason: problem.message, remedy: problem.remedy },
+      'a walk is due, but the last one has not ended',
+    )
+  }
+
   async #waitForRunning(): Promise<void> {
     await this.#running?.catch(() => {})
   }
@@ -158,6 +174,7 @@ export class WalkSupervisor {
         hasWaited = true
         const walk = { channelId: channel.id, productCount }
         logger.info({ walk }, 'walk waits for its share of the daily limit')
+        void logPlan(this.#options)
         resolve()
       }
       this.#run(trigger, onProgress)
@@ -260,8 +277,19 @@ async function recordReport(options: WalkSupervisorOptions, report: WalkReport):
     metrics.countDrops(walk.drops, walk.channelId)
     logChannelWalk(logger, walk)
   }
-  if (report.walks.some(({ outcome }) => outcome === 'complete')) await options.onWalkComplete()
+  if (report.walks.some(({ outcome }) => outcome === 'complete')) {
+    await options.onWalkComplete()
+    await logPlan(options)
+  }
   return report
+}
+
+/** Tell the operator after each walk that the schedule cannot be kept. */
+async function logPlan(options: WalkSupervisorOptions): Promise<void> {
+  const plan = await readWalkPlan(options).catch(() => null)
+  const problem = plan && describeWalkProblem(plan, options.config)
+  if (problem !== null)
+    options.logger.warn({ remedy: problem.remedy }, `walks do not keep their schedule: ${problem.message}`)
 }
 
 function logFailure(logger: Logger, { failure, reason }: WalkReport): void {

@@ -7,12 +7,13 @@ import { parseSerializedAddress } from '../config/database-address.ts'
 import { createFixedKeySource } from '../config/key-source.ts'
 import { parseSerializedProxies } from '../config/proxies.ts'
 import { Secret } from '../config/secrets.ts'
-import { NoChannelsError, VitrineError, WalkHeldError } from '../errors.ts'
+import { NoChannelsError, VitrineError, WalkError, WalkHeldError } from '../errors.ts'
 import { pluralize } from '../lib/format.ts'
 import { openStoredCopy } from '../storage/stored-copy.ts'
 import { describeFailure } from '../database/failures.ts'
 import { walkChannel } from './channel-walk.ts'
-import { isConfirmed } from './held-walk.ts'
+import { findLastWalkStart, isConfirmed } from './held-walk.ts'
+import { MAX_PARALLEL_CHANNELS, countChannelCalls } from './walk-plan.ts'
 import { createWalkStoppedError, retryCall } from './walk-retries.ts'
 import { checkWalkClock } from './walk-clock.ts'
 import type { ChannelWalkResult, WalkContext, WalkJob, WalkReport, WalkControl } from './walk-runner.ts'
@@ -109,7 +110,8 @@ async function openResources(
 }
 
 /**
- * Walk every served channel in turn. A channel that fails keeps its previous copy and does not stop the others.
+ * Walk every served channel, several at a time, those without a copy and with the oldest first: if the daily limit ends a walk, the
+ * next one begins where it is needed most. A channel that fails keeps its previous copy and does not stop the others.
  * @throws CatalogError when the channels cannot be listed, WalkHeldError when their list is held, NoChannelsError when no channel is
  * served, WalkError when the walk is stopped before that or the clock is wrong
  */
@@ -118,12 +120,53 @@ async function walkCatalog(context: WalkContext): Promise<readonly ChannelWalkRe
   const channels = await listWalkedChannels(context)
   const { isUnreliable: isClockUnreliable } = await context.checkClock()
   const runStartedAtMs = context.clock.nowMs()
+  const waiting = await sortByAge(context, channels)
   const walks: ChannelWalkResult[] = []
-  for (const channel of channels) {
-    if (context.signal.aborted) break
-    walks.push(await walkChannel({ ...context, channel, runStartedAtMs, isClockUnreliable }))
+  let plannedCalls = 0
+  /** While the limit does not suffice for all, one channel is walked at a time: a whole copy is worth more than two halves. */
+  const hasCalls = ({ calls }: PlannedChannel): boolean =>
+    plannedCalls === 0 || !context.canWait || context.callPolicy.computeWalkWaitMs(plannedCalls + calls) === 0
+  const walkWaiting = async (): Promise<void> => {
+    for (let next = waiting[0]; next !== undefined; next = waiting[0]) {
+      if (context.signal.aborted || !hasCalls(next)) return
+      waiting.shift()
+      plannedCalls += next.calls
+      walks.push(await walkChannel({ ...context, channel: next.channel, runStartedAtMs, isClockUnreliable }))
+      plannedCalls -= next.calls
+    }
   }
-  return walks
+  const ended = await Promise.allSettled(Array.from({ length: MAX_PARALLEL_CHANNELS }, walkWaiting))
+  for (const result of ended) if (result.status === 'rejected') throw result.reason
+  const ids = channels.map(({ id }) => id)
+  return walks.sort((a, b) => ids.indexOf(a.channelId) - ids.indexOf(b.channelId))
+}
+
+/** `calls`: of its pages, as far as they are known. */
+type PlannedChannel = Readonly<{ channel: Channel; calls: number }>
+
+/** Sort channels by their copies: none first, then from the oldest. Those whose last walk failed come last: it may fail again. */
+async function sortByAge(
+  { store, clock }: Pick<WalkContext, 'store' | 'clock'>,
+  channels: readonly Channel[],
+): Promise<PlannedChannel[]> {
+  const nowMs = clock.nowMs()
+  const planned = await Promise.all(
+    channels.map(async (channel) => {
+      const state = await store.getCopyState(channel.id)
+      const walkedAtMs = state.currentWalk === 0 ? -Infinity : (findLastWalkStart(state, nowMs) ?? 0)
+      // A walk that was stopped is resumed.
+      const hasFailed = state.failure !== null && state.failure !== WalkError.code
+      return { channel, calls: countChannelCalls(state), hasFailed, walkedAtMs }
+    }),
+  )
+  return planned.sort(
+    (a, b) => Number(a.hasFailed) - Number(b.hasFailed) || compareNumbers(a.walkedAtMs, b.walkedAtMs),
+  )
+}
+
+/** Also for infinite numbers, whose difference is none. */
+function compareNumbers(a: number, b: number): number {
+  return a === b ? 0 : a < b ? -1 : 1
 }
 
 /** @throws CatalogError, WalkHeldError, NoChannelsError */

@@ -183,12 +183,15 @@ export function formatWalkTime(completedAtMs: number, nowMs: number): string {
   return `walked${isFuture(completedAtMs, nowMs) ? ',' : ''} ${formatPastTime(completedAtMs, nowMs)}`
 }
 
-/** Format an age in its two largest units: `3 h 20 min`. */
+/** Format an age or duration in its two largest units: `3 h 20 min`. */
 export function formatAge(ageMs: number): string {
-  const days = Math.floor(ageMs / DAY_MS)
-  const hours = Math.floor((ageMs % DAY_MS) / HOUR_MS)
-  const minutes = Math.floor((ageMs % HOUR_MS) / MINUTE_MS)
-  if (days > 0) return `${days} d ${hours} h`
-  if (hours > 0) return `${hours} h ${minutes} min`
-  return minutes > 0 ? `${minutes} min` : 'less than a minute'
+  const units = [
+    [Math.floor(ageMs / DAY_MS), 'd'],
+    [Math.floor((ageMs % DAY_MS) / HOUR_MS), 'h'],
+    [Math.floor((ageMs % HOUR_MS) / MINUTE_MS), 'min'],
+  ] as const
+  const first = units.findIndex(([count]) => count > 0)
+  if (first === -1) return 'less than a minute'
+  const shown = units.slice(first, first + 2).filter(([count]) => count > 0)
+  return shown.map(([count, unit]) => `${count} ${unit}`).join(' ')
 }

@@ -213,7 +213,7 @@ describe('health', () => {
     await fetchPath(harness, `/fragments/${CHANNEL_ID}/where-to-buy/${toGtin(1)}`)
     const { text } = await fetchAsAdmin(harness, '/studio?tab=health')
     expect(readVisibleText(text)).toContain('Needs attention: rejected the key')
-    expect(readRow(text, 'Test magazine')[1]).toBe('3 h 0 min')
+    expect(readRow(text, 'Test magazine')[1]).toBe('3 h')
     expect(readRow(text, 'Test magazine')[0]).toContain('needs attention')
   })
 })

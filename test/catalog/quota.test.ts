@@ -158,18 +158,36 @@ describe('quota: midnight', () => {
     })
   })
 
-  test('more calls than the share - 0 remain, never less', () => {
+  test('more walks than their share - borrow from refreshes; 0 remain, never less', () => {
     expect(
       computeRemainingCalls(
         recordCalls(createQuotaState(NOON_MS), 9, { purpose: 'walk' }),
         createRules(10),
         NOON_MS,
       ),
-    ).toEqual({
-      walk: 0,
-      refresh: 4,
-      lookup: 1,
-    })
+    ).toEqual({ walk: 0, refresh: 0, lookup: 1 })
+  })
+
+  test('any calls that are allowed - are at most the limit, and first look-ups keep their share', () => {
+    const anyPurpose = fc.constantFrom<CallPurpose>('walk', 'first-walk', 'refresh', 'lookup', 'channels')
+    fc.assert(
+      fc.property(fc.nat(60), fc.array(anyPurpose, { maxLength: 100 }), (limit, purposes) => {
+        const rules = createRules(limit)
+        let state = createQuotaState(NOON_MS)
+        const counts = new Map<CallPurpose, number>()
+        for (const purpose of purposes) {
+          const call = { purpose, nowMs: NOON_MS }
+          if (checkQuota(state, rules, call) !== 'allowed') continue
+          state = recordCall(state, call)
+          counts.set(purpose, (counts.get(purpose) ?? 0) + 1)
+        }
+        const { walk, refresh, lookup } = splitDailyLimit(limit)
+        const count = (purpose: CallPurpose): number => counts.get(purpose) ?? 0
+        expect(count('walk')).toBeLessThanOrEqual(walk)
+        expect(count('walk') + count('first-walk') + count('refresh')).toBeLessThanOrEqual(walk + refresh)
+        expect(count('lookup') + count('channels')).toBeLessThanOrEqual(lookup)
+      }),
+    )
   })
 
   test('no known limit - remaining calls are unknown', () => {

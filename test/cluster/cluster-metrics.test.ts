@@ -38,6 +38,8 @@ function measure(clockDifferences: Readonly<Record<string, number>>): Promise<Me
     vitrine_catalog_breaker_state: 0,
     vitrine_channels: 1,
     vitrine_channel_list_held: 0,
+    vitrine_walk_calls_needed_per_day: 48,
+    vitrine_walk_behind_schedule: 0,
     vitrine_walk_held: { c: 0 },
     vitrine_copy_age_seconds: { c: 2 },
     vitrine_copy_products: { c: 10 },

@@ -58,7 +58,8 @@ test('429 - logs the end of the pause', async () => {
 test('continuing failure - one line a minute with the number of failed calls', async () => {
   const harness = await startStockedHarness()
   harness.clock.advance(HOURS_MS)
-  harness.catalog.fault = { pathPattern: /./, respond: (_request, response) => sendJson(response, 500, {}) }
+  // Server errors would open the circuit breaker.
+  harness.catalog.fault = { pathPattern: /./, respond: (_request, response) => sendJson(response, 400, {}) }
   for (let turn = 0; turn < 30; turn++) {
     await visitBox(harness)
     harness.clock.advance(7_000)

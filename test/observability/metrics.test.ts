@@ -22,6 +22,8 @@ describe('metrics, output', () => {
       'vitrine_catalog_breaker_state 0',
       'vitrine_channels 0',
       'vitrine_channel_list_held 0',
+      'vitrine_walk_calls_needed_per_day 0',
+      'vitrine_walk_behind_schedule 0',
       'vitrine_picture_bytes 0',
     ])
   })
@@ -50,6 +52,8 @@ describe('metrics, output', () => {
       'vitrine_catalog_breaker_state gauge',
       'vitrine_channels gauge',
       'vitrine_channel_list_held gauge',
+      'vitrine_walk_calls_needed_per_day gauge',
+      'vitrine_walk_behind_schedule gauge',
       'vitrine_walk_held gauge',
       'vitrine_copy_age_seconds gauge',
       'vitrine_copy_products gauge',
@@ -63,7 +67,7 @@ describe('metrics, output', () => {
       'vitrine_picture_bytes gauge',
       'vitrine_cache_bytes gauge',
     ])
-    expect(text.match(/^# HELP vitrine_\w+ \S/gm)).toHaveLength(32)
+    expect(text.match(/^# HELP vitrine_\w+ \S/gm)).toHaveLength(34)
     expect(text).toMatch(/^process_cpu_seconds_total \d/m)
     expect(text).toMatch(/^nodejs_eventloop_lag_seconds \d/m)
   })
@@ -138,10 +142,11 @@ describe('metrics, counters', () => {
 })
 
 const readWalks = (metrics: Metrics): Promise<string[]> =>
-  readSeries(metrics, 'vitrine_walk').then(async (walks) => [
-    ...walks,
-    ...(await readSeries(metrics, 'vitrine_copy_completed')),
-  ])
+  Promise.all(
+    ['vitrine_walks', 'vitrine_walk_duration', 'vitrine_copy_completed'].map((name) =>
+      readSeries(metrics, name),
+    ),
+  ).then((series) => series.flat())
 
 describe('metrics, walks', () => {
   const walk = { channel: 'a', outcome: 'complete', durationMs: 1_234, completedAtMs: 1_790_000_000_500 }
@@ -186,6 +191,8 @@ describe('metrics, gauges', () => {
     vitrine_catalog_breaker_state: 1,
     vitrine_channels: 2,
     vitrine_channel_list_held: 0,
+    vitrine_walk_calls_needed_per_day: 48,
+    vitrine_walk_behind_schedule: 1,
     vitrine_walk_held: { a: 0, b: 1 },
     vitrine_copy_age_seconds: { a: 90.5 },
     vitrine_copy_products: { a: 1_000 },
@@ -216,6 +223,8 @@ describe('metrics, gauges', () => {
       'vitrine_catalog_breaker_state 1',
       'vitrine_channels 2',
       'vitrine_channel_list_held 0',
+      'vitrine_walk_calls_needed_per_day 48',
+      'vitrine_walk_behind_schedule 1',
       'vitrine_walk_held{channel="a"} 0',
       'vitrine_walk_held{channel="b"} 1',
       'vitrine_copy_age_seconds{channel="a"} 90.5',

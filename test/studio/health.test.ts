@@ -137,10 +137,10 @@ describe('stored copies', () => {
   })
 
   test('old - is good for two walk periods, or indefinitely without a schedule', () => {
-    expect(readRow(at(2 * HOUR_MS))).toMatchObject({ age: '2 h 0 min', isHealthy: true })
+    expect(readRow(at(2 * HOUR_MS))).toMatchObject({ age: '2 h', isHealthy: true })
     expect(readRow(at(2 * HOUR_MS + 1))).toMatchObject({ isHealthy: false })
     expect(readRow(at(90 * DAY_MS), { findWalkPeriodMs: () => Infinity })).toMatchObject({
-      age: '90 d 0 h',
+      age: '90 d',
       isHealthy: true,
     })
     expect(readRow(at(-MINUTE_MS))).toMatchObject({ age: 'less than a minute', isHealthy: true })
@@ -234,7 +234,8 @@ test.each([
   [HOUR_MS - SECOND_MS, '59 min'],
   [HOUR_MS + 20 * MINUTE_MS, '1 h 20 min'],
   [DAY_MS - 1, '23 h 59 min'],
-  [DAY_MS, '1 d 0 h'],
+  [DAY_MS, '1 d'],
+  [DAY_MS + 5 * MINUTE_MS, '1 d'],
   [3 * DAY_MS + 5 * HOUR_MS + 59 * MINUTE_MS, '3 d 5 h'],
 ])('age of %i ms - is %s', (ageMs, text) => {
   expect(formatAge(ageMs)).toBe(text)

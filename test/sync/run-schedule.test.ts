@@ -98,12 +98,14 @@ describe('schedule', () => {
       started += 1
       return run.promise
     }
-    void runSchedule('* * * * *', start, { clock, signal: stopping.signal })
+    let overruns = 0
+    const onOverrun = (): void => void (overruns += 1)
+    void runSchedule('* * * * *', start, { clock, signal: stopping.signal, onOverrun })
     await pass(5 * MINUTE_MS)
-    expect(started).toBe(1)
+    expect([started, overruns]).toEqual([1, 4])
     run.resolve()
     await pass(MINUTE_MS)
-    expect(started).toBe(2)
+    expect([started, overruns]).toEqual([2, 4])
   })
 
   test('pattern without a next time - never runs', async () => {

@@ -96,6 +96,38 @@ describe('walks of a process', () => {
   })
 })
 
+describe('walks that cannot keep their schedule', () => {
+  afterEach(() => harness.dispose())
+
+  test('daily limit too small - the log says after each walk what it would need', async () => {
+    await startHarness({ VITRINE_CATALOG_DAILY_LIMIT: '20' })
+    await harness.context.walks.runNow()
+    expect(harness.logs()).toContain(
+      'walks do not keep their schedule: a walk every 1 h needs 48 calls a day (2 each), more than its half of the daily limit',
+    )
+  })
+
+  test('daily limit that suffices - the log says nothing', async () => {
+    await startHarness({ VITRINE_CATALOG_DAILY_LIMIT: '96' })
+    await harness.context.walks.runNow()
+    expect(harness.logs()).not.toContain('keep their schedule')
+  })
+
+  test('walk still in progress when the next one is due - the log says so', async () => {
+    await startHarness({ VITRINE_SYNC_CRON: '* * * * *' })
+    const { catalog, clock, context } = harness
+    await context.walks.runNow()
+    clock.advance(5 * MINUTE_MS)
+    catalog.fault = { pathPattern: PAGES, respond: () => {} }
+    await context.walks.start()
+    for (let minute = 0; minute < 3; minute += 1) {
+      await vi.waitFor(() => expect(clock.pendingDelaysMs).toContain(MINUTE_MS))
+      clock.advance(MINUTE_MS)
+    }
+    await vi.waitFor(() => expect(harness.logs()).toContain('a walk is due, but the last one has not ended'))
+  })
+})
+
 describe('walks switched off', () => {
   afterEach(() => harness.dispose())
 
@@ -109,8 +141,8 @@ describe('walks switched off', () => {
 })
 
 describe('walks within a daily limit', () => {
-  // A walk may use four of eight calls a day: the list of channels, and three of its five pages.
-  const settings = { VITRINE_CATALOG_DAILY_LIMIT: '8' }
+  // A first walk may use four of five calls a day: the list of channels, and three of its five pages.
+  const settings = { VITRINE_CATALOG_DAILY_LIMIT: '5' }
   const STEP_MS = LEASE_MS / 3
   const startLimited = async (): Promise<void> => {
     await startHarness(settings)
@@ -129,12 +161,12 @@ describe('walks within a daily limit', () => {
     expect((await context.store.findProduct(CHANNEL_ID, gtin))?.product?.title).toBe('Lamp 0')
   })
 
-  test('first walk waits - visitors still use their shares', async () => {
+  test('first walk waits - it has borrowed the share of refreshes, but not that of first look-ups', async () => {
     await startLimited()
     const { context } = harness
     await context.walks.start()
-    expect((await context.callPolicy.readState()).remaining).toEqual({ walk: 0, refresh: 3, lookup: 1 })
-    expect(context.callPolicy.canCall('refresh')).toBe(true)
+    expect((await context.callPolicy.readState()).remaining).toEqual({ walk: 0, refresh: 0, lookup: 1 })
+    expect(context.callPolicy.canCall('refresh')).toBe(false)
     expect(context.callPolicy.canCall('lookup')).toBe(true)
     expect(context.callPolicy.canCall('walk')).toBe(false)
   })

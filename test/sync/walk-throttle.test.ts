@@ -30,6 +30,9 @@ beforeEach(async () => {
 const walkWithin = (options: WalkOptions = {}): Promise<WalkReport> =>
   fixture.walk({ ...options, job: { dailyLimit: 8, canWait: true, ...options.job } })
 
+/** A first walk may also use the share of refreshes: four of five calls, too. */
+const FIRST = { dailyLimit: 5 } as const
+
 /** Walk yesterday, so that today's walk knows the catalog's size. */
 async function walkYesterday(): Promise<void> {
   await fixture.walk()
@@ -40,9 +43,9 @@ async function walkYesterday(): Promise<void> {
 const TODAY_MS = NOON_MS + DAY_MS + 11 * HOUR_MS
 
 /** Run a walk until it waits for its share, then stop it. */
-async function stopWhileWaiting(): Promise<WalkReport> {
+async function stopWhileWaiting(job: WalkOptions['job'] = {}): Promise<WalkReport> {
   const stop = new AbortController()
-  const walking = walkWithin({ signal: stop.signal })
+  const walking = walkWithin({ signal: stop.signal, job })
   await vi.waitFor(() => expect(fixture.clock.pendingDelaysMs).toEqual([STEP_MS]))
   stop.abort()
   return walking
@@ -85,6 +88,7 @@ describe('walk that does not fit into its share', () => {
     const instantClock = createInstantClock(fixture.clock)
     const progress: string[] = []
     const { walks } = await walkWithin({
+      job: FIRST,
       clock: instantClock,
       onProgress: ({ productCount, isDone, isWaiting }) =>
         progress.push(`${productCount}${isWaiting ? ' waiting' : ''}${isDone ? ' done' : ''}`),
@@ -120,10 +124,11 @@ describe('walk that does not fit into its share', () => {
       const state = { ...createQuotaState(yesterdayMs), calls: { walk: 0, refresh: 20, lookup: 0 } }
       return recordRateLimit(state, { retryAfterMs: MINUTE_MS, nowMs: yesterdayMs, calledAtMs: yesterdayMs })
     })
-    setProducts(fixture.catalog, makeWireProducts(2_000))
+    // 18 pages and the list of channels are one call more than both shares of 20.
+    setProducts(fixture.catalog, makeWireProducts(3_600))
     const instantClock = createInstantClock(fixture.clock)
     const { walks } = await walkWithin({ job: { dailyLimit: null }, clock: instantClock })
-    expect(walks).toMatchObject([{ outcome: 'complete', productCount: 2_000, durationMs: 12 * HOUR_MS }])
+    expect(walks).toMatchObject([{ outcome: 'complete', productCount: 3_600, durationMs: 12 * HOUR_MS }])
   })
 
   test('walk that fits - does not wait', async () => {
@@ -178,17 +183,19 @@ describe('walk that is stopped while it waits', () => {
     ['the next day', DAY_MS],
     ['a day and an hour later', DAY_MS + HOUR_MS],
   ])('restart, %s - continues after its stored pages', async (_when, laterMs) => {
-    await stopWhileWaiting()
+    await stopWhileWaiting(FIRST)
     fixture.clock.advance(laterMs)
     fixture.catalog.calls.length = 0
-    expect((await walkWithin()).walks).toMatchObject([{ outcome: 'complete', productCount: PRODUCT_COUNT }])
+    expect((await walkWithin({ job: FIRST })).walks).toMatchObject([
+      { outcome: 'complete', productCount: PRODUCT_COUNT },
+    ])
     expect(pageCursors()).toEqual([toGtin(599), toGtin(799)])
     expect(await readBox(fixture.copy, toGtin(0))).toBe(`Lamp 0 @${NOON_MS}`)
     expect(await readBox(fixture.copy, toGtin(999))).toBe(`Lamp 999 @${NOON_MS + laterMs}`)
   })
 
   test('restart more than a day and an hour later - starts again', async () => {
-    await stopWhileWaiting()
+    await stopWhileWaiting(FIRST)
     fixture.clock.advance(DAY_MS + HOUR_MS + 1)
     fixture.catalog.calls.length = 0
     await walkWithin({ job: { dailyLimit: 100 } })
@@ -199,7 +206,7 @@ describe('walk that is stopped while it waits', () => {
 
 describe('walk that may not wait', () => {
   test('share used up between pages - fails, keeps its stored pages and does not wait', async () => {
-    const job = { canWait: false }
+    const job = { ...FIRST, canWait: false }
     const { walks, calls } = await walkWithin({ job })
     expect(walks).toMatchObject([
       { outcome: 'failed', failure: 'VITRINE_CATALOG_CALL_BLOCKED', durationMs: 0 },

@@ -12,6 +12,8 @@ import { isReadOnly } from '../../database/failures.ts'
 import { getNoChannelsRemedy } from '../../explain/product.ts'
 import { describeObservedDays } from '../../explain/observed-prices.ts'
 import { HOLD_REMEDY, describeHold, describeRetry, describeWalkFailure } from '../../sync/held-walk.ts'
+import { readWalkPlan } from '../../sync/walk-schedule.ts'
+import { describeWalkPlan, describeWalkProblem } from '../../sync/walk-plan.ts'
 import { describeDrops } from '../../widgets/hidden-reasons.ts'
 import { formatSince, formatWalkTime } from '../../widgets/format.ts'
 import { type CheckReport, findCodeRemedy } from './report.ts'
@@ -72,6 +74,21 @@ function reportNoChannels(report: CheckReport, { storedList, nowMs }: ChannelLis
     `the catalog lists none for this key${consequence}`,
     getNoChannelsRemedy(config),
   )
+}
+
+/** Check whether walks can keep their schedule. Add no finding without a schedule, or before anything was walked. */
+export async function checkWalkPlan(
+  report: CheckReport,
+  options: Parameters<typeof readWalkPlan>[0],
+): Promise<void> {
+  await report.attempt('walks', async () => {
+    const plan = await readWalkPlan(options)
+    if (plan === null) return
+    const problem = describeWalkProblem(plan, report.config)
+    if (problem === null) report.addOk('walks', describeWalkPlan(plan))
+    else if (problem.hidesPrices) report.addProblem('walks', problem.message, problem.remedy)
+    else report.addOk('walks', problem.message, problem.remedy)
+  })
 }
 
 async function checkChannel(
