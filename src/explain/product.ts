@@ -2,19 +2,12 @@ import type { Offer, Product } from '../catalog/contract.ts'
 import { SECOND_MS, isFuture, isWithin } from '../clock.ts'
 import { type Config, isServed } from '../config/config.ts'
 import { classifyAge, listVisibleChannels } from '../freshness/age.ts'
-import { formatNumber, pluralize } from '../lib/format.ts'
+import { formatAge, formatNumber, pluralize } from '../lib/format.ts'
 import { findCorrectedGtin, isCheckDigitValid } from '../offers/gtin.ts'
 import { findPriceProblem } from '../offers/price-age.ts'
 import type { CopyState } from '../storage/store.ts'
 import { describeHold, describeRetry, describeWalkFailure } from '../sync/held-walk.ts'
-import {
-  TIME_UNKNOWN,
-  formatPastTime,
-  formatSince,
-  formatTime,
-  formatWalkTime,
-  formatAge,
-} from '../widgets/format.ts'
+import { TIME_UNKNOWN, formatPastTime, formatSince, formatTime, formatWalkTime } from '../widgets/format.ts'
 import {
   CHANNEL_GONE_REASON,
   describeDrops,

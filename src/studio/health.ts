@@ -2,13 +2,13 @@ import type { Channel } from '../catalog/contract.ts'
 import { isFuture } from '../clock.ts'
 import type { Context } from '../context.ts'
 import { readServerState } from '../server-status.ts'
-import { formatNumber, pluralize } from '../lib/format.ts'
+import { formatAge, formatNumber, pluralize } from '../lib/format.ts'
 import type { DeliveryState } from '../storage/events.ts'
 import type { CopyState } from '../storage/store.ts'
 import { HOLD_REMEDY, describeHold, describeRetry, describeWalkFailure } from '../sync/held-walk.ts'
 import { describeDrops } from '../widgets/hidden-reasons.ts'
 import { describeObservedDays } from '../explain/observed-prices.ts'
-import { TIME_UNKNOWN, formatAge, formatSince, formatTime, formatPastTime } from '../widgets/format.ts'
+import { TIME_UNKNOWN, formatSince, formatTime, formatPastTime } from '../widgets/format.ts'
 
 /** Each channel of the table costs one read of the stored copy. */
 const MAX_CHANNELS = 50

@@ -2,9 +2,8 @@ import { MAX_PAGE_PRODUCTS } from '../catalog/contract.ts'
 import { type DailyLimit, WALK_SHARE, splitDailyLimit } from '../catalog/quota.ts'
 import { DAY_MS, SECOND_MS } from '../clock.ts'
 import type { Config } from '../config/config.ts'
-import { formatNumber, pluralize } from '../lib/format.ts'
+import { formatAge, formatNumber, pluralize } from '../lib/format.ts'
 import type { CopyState } from '../storage/store.ts'
-import { formatAge } from '../widgets/format.ts'
 
 /** Channels that a walk reads at the same time. Each makes one call at a time, so this is also the bound of its calls. */
 export const MAX_PARALLEL_CHANNELS = 4

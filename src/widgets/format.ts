@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { DAY_MS, HOUR_MS, MINUTE_MS, isFuture } from '../clock.ts'
+import { DAY_MS, MINUTE_MS, isFuture } from '../clock.ts'
 
 /** Cached formatters: creating one takes 17 µs, using it 0.3 µs. */
 const MAX_FORMATTERS = 500
@@ -181,17 +181,4 @@ export function formatSince(timeMs: number, nowMs: number): string {
 
 export function formatWalkTime(completedAtMs: number, nowMs: number): string {
   return `walked${isFuture(completedAtMs, nowMs) ? ',' : ''} ${formatPastTime(completedAtMs, nowMs)}`
-}
-
-/** Format an age or duration in its two largest units: `3 h 20 min`. */
-export function formatAge(ageMs: number): string {
-  const units = [
-    [Math.floor(ageMs / DAY_MS), 'd'],
-    [Math.floor((ageMs % DAY_MS) / HOUR_MS), 'h'],
-    [Math.floor((ageMs % HOUR_MS) / MINUTE_MS), 'min'],
-  ] as const
-  const first = units.findIndex(([count]) => count > 0)
-  if (first === -1) return 'less than a minute'
-  const shown = units.slice(first, first + 2).filter(([count]) => count > 0)
-  return shown.map(([count, unit]) => `${count} ${unit}`).join(' ')
 }

@@ -4,7 +4,7 @@ import { createQuotaState } from '../../src/catalog/quota.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/clock.ts'
 import type { CopyState } from '../../src/storage/store.ts'
 import { type HealthData, type HealthView, toHealthView } from '../../src/studio/health.ts'
-import { formatAge } from '../../src/widgets/format.ts'
+import { formatAge } from '../../src/lib/format.ts'
 import { NOON_MS } from '../helpers/harness.ts'
 import { CHANNEL, OBSERVED_DAYS, WALKED_COPY, makeHealthData } from '../helpers/studio-view.ts'
 
@@ -36,9 +36,7 @@ describe('lines', () => {
   test('catalog - responds, fails, or rejected the key, which has priority', () => {
     expect(readLine('Catalog')).toBe('good: responds')
     for (const breaker of ['open', 'probing'] as const)
-      expect(readLine('Catalog', withCallPolicy({ breaker }))).toMatch(
-        /^bad: fails \| .*"vitrine check"/,
-      )
+      expect(readLine('Catalog', withCallPolicy({ breaker }))).toMatch(/^bad: fails \| .*"vitrine check"/)
     expect(readLine('Catalog', { isCatalogEmpty: true })).toMatch(
       /^bad: is empty \| .*backup.*"vitrine check"/,
     )
