@@ -21,10 +21,18 @@ import {
   recordSuccess,
   recordRateLimit,
   rollToDay,
+  toDayNumber,
 } from './quota.ts'
 
 /** How long a local denial is trusted before the store is read again. */
 const DENIAL_CACHE_MS: number = SECOND_MS
+
+/**
+ * Calls a day that a process may make for visitors while nobody counts those of all machines: so small a part of the daily limit that
+ * ten machines stay within it, and enough for the boxes of half a minute, in which a database server restarts.
+ */
+const OUTAGE_SHARE = 0.01
+const MAX_OUTAGE_CALLS = 1_000
 
 export type QuotaReport = Readonly<{
   quota: QuotaState
@@ -60,14 +68,14 @@ export type RateLimiterOptions = Readonly<{
   dailyLimit?: number | null
   /** Counts the calls of all processes; without it, this process counts alone. */
   store?: QuotaStore
-  /** Other machines use the same store. While it is unavailable, their usage is unknown and calls are blocked. Default: false. */
+  /** Other machines use the same store. While it is unavailable, their usage is unknown, and few calls are made. Default: false. */
   isShared?: boolean
   onStoreFailure?(error: unknown): void
 }>
 
 const DENIAL_REASONS = {
   paused: 'calls to the catalog are paused: its request limit was reached',
-  degraded: 'the database that counts the calls of all machines is unavailable',
+  degraded: 'the database that counts the calls of all machines is unavailable, and its reserve is used up',
   share_exhausted: 'the share of the daily limit for this kind of call is used up until 00:00 UTC',
   lookups_exhausted: 'the look-ups of unknown products for this hour are used up',
 } as const satisfies Record<Exclude<Decision, 'allowed'> | 'degraded', string>
@@ -84,12 +92,26 @@ export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
       remaining: computeRemainingCalls(quota, rules, nowMs),
     }
   }
+  let outage = { day: 0, calls: 0 }
+  const canCallAlone = (state: QuotaState, purpose: CallPurpose, nowMs: number): boolean => {
+    if (purpose === 'walk' || purpose === 'first-walk') return false
+    const limit = findDailyLimit(state, rules, nowMs)
+    const reserve = Math.min(MAX_OUTAGE_CALLS, Math.floor((limit?.calls ?? Infinity) * OUTAGE_SHARE))
+    return (outage.day === toDayNumber(nowMs) ? outage.calls : 0) < reserve
+  }
+  const countOutageCall = (nowMs: number): void => {
+    const day = toDayNumber(nowMs)
+    outage = { day, calls: outage.day === day ? outage.calls + 1 : 1 }
+  }
   return {
     async acquire(purpose) {
       let decision: Decision | 'degraded' = 'allowed'
       await counter.update((state, nowMs, isDegraded) => {
-        decision = isDegraded ? 'degraded' : checkQuota(state, rules, { purpose, nowMs })
-        return decision === 'allowed' ? recordCall(state, { purpose, nowMs }) : state
+        const isBlocked = isDegraded && !canCallAlone(state, purpose, nowMs)
+        decision = isBlocked ? 'degraded' : checkQuota(state, rules, { purpose, nowMs })
+        if (decision !== 'allowed') return state
+        if (isDegraded) countOutageCall(nowMs)
+        return recordCall(state, { purpose, nowMs })
       })
       assertAllowed(decision)
     },
@@ -103,8 +125,9 @@ export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
     },
     canCall(purpose) {
       const isRecent = counter.isRecent()
-      if (counter.isDegraded()) return !isRecent
-      const decision = checkQuota(counter.getState(), rules, { purpose, nowMs: clock.nowMs() })
+      const [state, nowMs] = [counter.getState(), clock.nowMs()]
+      if (counter.isDegraded() && !canCallAlone(state, purpose, nowMs)) return !isRecent
+      const decision = checkQuota(state, rules, { purpose, nowMs })
       return decision === 'allowed' || (decision === 'lookups_exhausted' && !isRecent)
     },
     async pauseUntil(untilMs) {

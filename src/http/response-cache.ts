@@ -74,6 +74,8 @@ export type ResponseCache = Readonly<{
   ): void
   /** Find a response that is current, but may not have been compressed as a client needs it. */
   findCurrent(key: string): CachedResponse | undefined
+  /** Find the last response, which may have expired. */
+  findLast(key: string): CachedResponse | undefined
   /** Add a response, unless one with data that were read later is in the cache. */
   set(key: string, cached: CachedResponse): void
   /** Find bodies by their digest: also those of responses that have expired, or were evicted. */
@@ -154,6 +156,7 @@ export function createResponseCache({ maxEntries, maxBytes }: CacheBounds, clock
     sendByKey,
     send,
     findCurrent,
+    findLast: (key) => responses.get(key),
     set(key, cached) {
       const { sequence = 0 } = responses.get(key) ?? {}
       if (cached.sequence >= sequence) responses.set(key, cached)

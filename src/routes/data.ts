@@ -4,8 +4,8 @@ import type { DealsData, NotShownJson, PicksData, WhereToBuyData } from '../widg
 import type { AnyView } from '../widgets/view-models.ts'
 import { toWidgetJson } from '../widgets/json.ts'
 import type { AnyWidget } from '../widgets/widgets.ts'
+import type { SurfaceOptions } from './prepare-response.ts'
 import {
-  type SurfaceOptions,
   WIDGET_PATHS,
   type WidgetSurface,
   createClosedSurface,

@@ -55,14 +55,18 @@ export function toFailureResponse(error: unknown, surface: FailureSurface): Fail
 /** A proxy sends this header if it can retry a request on another server. */
 const REQUIRE_HEADER = 'vitrine-require'
 
-/** Return 503 if a proxy requires the database and it is unreachable. A slow one is slow for all servers: no retry. */
-function computeFailureStatus(
-  failure: FailureResponse,
+/** Return 503 if a proxy retries the request on another server. */
+function computeStatus(
+  { state, status }: FailureResponse,
   error: unknown,
-  { headers }: Pick<IncomingMessage, 'headers'>,
+  request: Pick<IncomingMessage, 'headers'>,
 ): number {
-  const isDatabaseRequired = headers[REQUIRE_HEADER] === 'database' && failure.state === 'unavailable'
-  return isDatabaseRequired && isUnreachable(error) ? 503 : failure.status
+  return state === 'unavailable' && isRetriedElsewhere(error, request) ? 503 : status
+}
+
+/** Whether a proxy retries a failed request on another server: the database is unreachable. A slow one is slow for all servers. */
+export function isRetriedElsewhere(error: unknown, { headers }: Pick<IncomingMessage, 'headers'>): boolean {
+  return headers[REQUIRE_HEADER] === 'database' && isUnreachable(error)
 }
 
 /** Convert Express errors about invalid percent-encoding. In a GTIN it is text from a CMS, such as "50%". */
@@ -156,7 +160,7 @@ export function createFailureSender(
     const channel = (channelId && (await context.channels.findChannel(channelId))) || null
     const failed = { channelId: channelId ?? '', query: getQueryString(request.originalUrl), channel }
     sendResponse(request, response, {
-      status: computeFailureStatus(failure, error, request),
+      status: computeStatus(failure, error, request),
       headers: {
         ...toFailureHeaders(context, failure, channelId),
         'Content-Type': (failure.body === 'message' ? options.messageType : undefined) ?? options.contentType,

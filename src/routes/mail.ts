@@ -2,9 +2,9 @@ import type { Context } from '../context.ts'
 import { crossOriginHeaders, toFragmentPolicy } from '../http/security-headers.ts'
 import { toMailView } from '../widgets/mail.ts'
 import { toFailureComment } from './fragments.ts'
+import type { SurfaceOptions } from './prepare-response.ts'
 import {
   HTML_TYPE,
-  type SurfaceOptions,
   WIDGET_PATHS,
   type WidgetSurface,
   createClosedSurface,

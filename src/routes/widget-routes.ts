@@ -1,54 +1,36 @@
-import { LRUCache } from 'lru-cache'
 import { match } from 'path-to-regexp'
+import { SECOND_MS } from '../clock.ts'
 import type { Context } from '../context.ts'
 import { isCountedRequest } from '../coverage/counted-requests.ts'
-import { ClosedAddressError, UnavailableError, UnknownAddressError } from '../errors.ts'
-import type { CacheStatus } from '../freshness/age.ts'
-import { type CacheLifetime, toCacheControl, toCacheStatus, toCacheTags } from '../http/cache-headers.ts'
+import { ClosedAddressError, StoreError, UnavailableError, UnknownAddressError } from '../errors.ts'
+import { classifyAge } from '../freshness/age.ts'
+import { type CacheLifetime, toCacheControl, toCacheStatus } from '../http/cache-headers.ts'
 import { toVisitor } from '../http/client-address.ts'
 import { type BodySource, openBody } from '../http/render-queue.ts'
 import {
   type CachedResponse,
-  type HeaderBlock,
   findEncoding,
   isBodyKnown,
   sendPreparedResponse,
-  toHeaderBlock,
 } from '../http/response-cache.ts'
-import { listHeaders, toHeaderText, toUtf8ByteString } from '../http/response.ts'
-import { type BodyForm, WidgetBodies } from '../http/widget-bodies.ts'
+import type { BodyForm, WidgetBodies } from '../http/widget-bodies.ts'
 import { createSingleFlight } from '../lib/concurrency.ts'
 import type { Visitor } from '../lib/fair-queue.ts'
-import { toSubTemplate } from '../lib/sub-template.ts'
 import { type WidgetAddress, hasEncodedOptionName } from '../widgets/address.ts'
 import type { WidgetKind } from '../widgets/option-list.ts'
-import type { Surface } from '../widgets/options.ts'
 import { getQueryString } from '../widgets/parameters.ts'
 import type { AnyView } from '../widgets/view-models.ts'
-import type { AnyWidget, OpenedWidget } from '../widgets/widgets.ts'
+import type { OpenedWidget } from '../widgets/widgets.ts'
 import {
-  type FailureOptions,
   type SurfaceExchange,
   createFailureSender,
+  isRetriedElsewhere,
   normalizeError,
   toFailureResponse,
 } from './failures.ts'
+import { type Prepared, type SurfaceOptions, createPreparer } from './prepare-response.ts'
 import { logFailure, logResponse } from './request-log.ts'
 import { type Exchange, getPath } from './requests.ts'
-
-/** The differences between surfaces. */
-export type SurfaceOptions = FailureOptions &
-  Readonly<{
-    /** Prefix of all addresses, such as `/fragments`. */
-    prefix: string
-    /** The widgets that the surface has, and their paths below the prefix. */
-    paths: Readonly<Partial<Record<WidgetKind, string>>>
-    /** Return the ETag of a shown or hidden widget; `null`: no revalidation. */
-    toEtag(digest: string, isShown: boolean): string | null
-    isCompressed: boolean
-    /** Render a text with slots for the id of the placement. `view`: absent for a hidden widget. */
-    render(view: AnyView | undefined, widget: AnyWidget): string
-  }>
 
 /** Return the ETag of a surface that sends several encodings of a response, also of a hidden widget. */
 export const toWeakEtag = (digest: string): string => `W/"${digest}"`
@@ -62,11 +44,8 @@ export const WIDGET_PATHS: Readonly<Record<WidgetKind, string>> = {
   deals: '/:channel/deals',
 }
 
-/** Cached header blocks: one for each state and framing site. */
-const MAX_HEADER_BLOCKS = 200
 /** Requests for one box within this time share one preparation. */
 const SHARED_PREPARATION_MS = 10
-const NO_HEADERS: readonly string[] = []
 
 /** All addresses below a prefix. They are served before Express, which would cost as much as all other steps of a response. */
 export type WidgetSurface = Readonly<{
@@ -134,13 +113,6 @@ function createSurface(
 export function renderView({ renderer }: Context, view: AnyView | undefined): string {
   return view === undefined ? '' : renderer.renderWidget(view)
 }
-
-/** A response without its bodies, which concurrent requests share. */
-type Prepared = Pick<BodySource, 'makeBodies'> &
-  Readonly<{ cached: CachedResponse; status: CacheStatus; kind: WidgetKind }>
-
-/** What is known before the data of a response are read. */
-type PreparationStart = Readonly<{ key: string; sequence: number }>
 
 /** A request for a widget. `key`: the address without the id of the placement. `target`: as received; `null`: not to be cached. */
 type WidgetExchange = OpenedWidget &
@@ -235,7 +207,7 @@ function createUncachedSender(
     })
     addTarget(exchange)
   }
-  return async (exchange) => {
+  const sendNew = async (exchange: WidgetExchange): Promise<void> => {
     const { key, target, visitor } = exchange
     const current = target === null ? undefined : responses.findCurrent(key)
     const bodies = current && responses.findBodies(current.digest)
@@ -243,57 +215,39 @@ function createUncachedSender(
     const prepared = await getPrepared(exchange)
     if (!visitor.isGone()) await sendPrepared(exchange, prepared)
   }
+  return (exchange) =>
+    sendNew(exchange).catch(async (error: unknown) => {
+      const last = findLastResponse(context, exchange, error)
+      if (last === undefined) throw error
+      await sendPrepared(exchange, last)
+    })
 }
 
-/** Create the function that prepares the response of a widget, without its bodies: those of equal data are reused. */
-function createPreparer(
+/** Find the last response while nothing newer can be read, unless another server may have newer data. */
+function findLastResponse(
   context: Context,
-  options: SurfaceOptions,
-): (start: PreparationStart, widget: AnyWidget) => Prepared {
-  const { logger, metrics, version } = context
+  { key, address, request }: WidgetExchange,
+  error: unknown,
+): Prepared | undefined {
   const { responses } = context.caches
-  const getHeaders = createHeaderBlocks(options)
-  const shouldLogEach = ({ status }: AnyWidget): boolean =>
-    status === 'stale' && logger.isLevelEnabled('debug')
-  return ({ key, sequence }, widget) => {
-    const { status } = widget
-    const { kind } = widget.address
-    const digest = widget.computeDigest(`${version} ${key}`)
-    const { isShown } = widget
-    const state = isShown ? 'shown' : 'hidden'
-    const cache = status === 'miss' ? 'hit' : status
-    const cached: CachedResponse = {
-      digest,
-      sequence,
-      etag: options.toEtag(digest, isShown),
-      isShown,
-      isCompressed: options.isCompressed,
-      headers: getHeaders(state, widget.channel.url),
-      ownHeaders: toWidgetHeaders(context, widget, isShown),
-      lifetime: toCacheLifetime(context, widget, isShown),
-      expiresAtMs: shouldLogEach(widget) ? 0 : widget.validUntilMs,
-      isOutdated: isOld(status) ? widget.isOutdated : isNever,
-      cacheStatus: toCacheStatus(cache),
-      countProducts: createProductCounter(context, options.surface, widget),
-      countResponse: metrics.getResponseCounter({ surface: `${options.surface} ${kind}`, state, cache }),
-    }
-    responses.set(key, cached)
-    const makeBodies = (): WidgetBodies => renderBodies(options, widget)
-    // An empty body is made at once, so it never waits.
-    const isEmpty = !isShown && !options.isCompressed
-    if (isEmpty && responses.findBodies(digest) === undefined) responses.setBodies(digest, makeBodies())
-    return { cached, makeBodies, status, kind }
-  }
+  const cached = responses.findLast(key)
+  const bodies = cached && responses.findBodies(cached.digest)
+  const isUnread = error instanceof UnavailableError || error instanceof StoreError
+  if (!isUnread || isRetriedElsewhere(error, request) || cached === undefined || bodies === undefined)
+    return undefined
+  const isShown = cached.isShown && isShowable(context, cached.lifetime)
+  return isShown ? { cached, status: 'rescued', kind: address.kind, makeBodies: () => bodies } : undefined
 }
 
-const isNever = (): boolean => false
-
-/** A walk may have newer data. */
-const isOld = (status: CacheStatus): boolean => status === 'stale' || status === 'rescued'
-
-function renderBodies({ render }: SurfaceOptions, widget: AnyWidget): WidgetBodies {
-  const text = render(widget.getView(), widget)
-  return new WidgetBodies(toSubTemplate(toUtf8ByteString(text)))
+/** Whether old data may still be shown, with the prices in them. */
+function isShowable(
+  { clock, config }: Context,
+  { asOfMs, oldestPriceMs, saleEndMs }: CacheLifetime,
+): boolean {
+  const nowMs = clock.nowMs()
+  const age = classifyAge(asOfMs, nowMs, config.freshness)
+  const arePricesOld = oldestPriceMs !== null && nowMs - oldestPriceMs > config.priceMaxAgeSeconds * SECOND_MS
+  return age !== 'gone' && age !== 'unknown' && !arePricesOld && (saleEndMs === null || saleEndMs > nowMs)
 }
 
 /** Count the products of a widget whose data cannot be read. */
@@ -309,61 +263,4 @@ function countUnavailable(
   const { state } = toFailureResponse(normalizeError(error, getPath(request)), surface)
   if (state !== 'unavailable' || !isCountedRequest(request, surface, publicUrl)) return
   for (const gtin of gtins) coverage.countWidget({ channelId, gtin, sub: sub ?? '', state })
-}
-
-/** Create the function that counts the products of a widget for a placement. */
-function createProductCounter(
-  { coverage, publicUrl }: Context,
-  surface: Surface,
-  { channel, productStates }: AnyWidget,
-): CachedResponse['countProducts'] {
-  return (request, sub) => {
-    if (productStates.length === 0 || !isCountedRequest(request, surface, publicUrl)) return
-    for (const { gtin, state } of productStates)
-      if (state !== 'other-network')
-        coverage.countWidget({ channelId: channel.id, gtin, sub: sub ?? '', state })
-  }
-}
-
-function toCacheLifetime({ config }: Context, widget: AnyWidget, isShown: boolean): CacheLifetime {
-  return {
-    asOfMs: widget.asOfMs,
-    oldestPriceMs: isShown ? widget.oldestPriceMs : null,
-    saleEndMs: isShown ? widget.saleEndMs : null,
-    // As old data: caches ask again after the minimum age.
-    freshSeconds: widget.isPartial ? 0 : config.freshness.freshSeconds,
-    priceMaxAgeSeconds: config.priceMaxAgeSeconds,
-    isGrid: widget.address.kind === 'deals',
-  }
-}
-
-function createHeaderBlocks(
-  options: SurfaceOptions,
-): (state: string, channelUrl: string | null) => HeaderBlock {
-  const blocks = new LRUCache<string, HeaderBlock>({ max: MAX_HEADER_BLOCKS })
-  return (state, channelUrl) => {
-    const key = `${state} ${channelUrl}`
-    const known = blocks.get(key)
-    if (known !== undefined) return known
-    const headers = {
-      'Content-Type': options.contentType,
-      'Vitrine-State': state,
-      ...options.toHeaders(channelUrl),
-    }
-    const block = toHeaderBlock(headers)
-    blocks.set(key, block)
-    return block
-  }
-}
-
-/** Return the headers of this response only: alternating names and values. */
-function toWidgetHeaders({ config }: Context, widget: AnyWidget, isShown: boolean): readonly string[] {
-  const reason = isShown ? widget.explainMissing() : widget.explainHidden()
-  if (reason === null && config.cacheTagHeader === null) return NO_HEADERS
-  const { address, channel, gtins } = widget
-  const taggedResource = { channelId: channel.id, gtins, isGrid: address.kind === 'deals' }
-  return listHeaders({
-    'Vitrine-Reason': reason === null ? undefined : toHeaderText(reason),
-    ...toCacheTags(config.cacheTagHeader, taggedResource),
-  }).flat()
 }

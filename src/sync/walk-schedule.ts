@@ -1,5 +1,6 @@
 import type { Cron } from 'croner'
 import type { CallPolicy } from '../catalog/call-policy.ts'
+import type { CallsByShare } from '../catalog/quota.ts'
 import { type Clock, MINUTE_MS, isFuture, isWithin } from '../clock.ts'
 import { type Config, isServed } from '../config/config.ts'
 import { createCron } from '../config/parsers.ts'
@@ -78,10 +79,7 @@ export async function isWalkDue(options: WalkDueOptions): Promise<boolean> {
   const nowMs = options.clock.nowMs()
   const { quota, limit, remaining } = await options.callPolicy.readState()
   const states = await readServedCopies(options).catch(() => [])
-  // A first walk may use the share of refreshes.
-  const isFirst = states.some(({ currentWalk }) => currentWalk === 0)
-  const leftCalls = remaining === undefined ? Infinity : remaining.walk + (isFirst ? remaining.refresh : 0)
-  if (nowMs < quota.limitedUntilMs || leftCalls === 0) {
+  if (nowMs < quota.limitedUntilMs || countLeftCalls(remaining, states) === 0) {
     options.logger.info(
       { pausedUntilMs: quota.limitedUntilMs, left: remaining },
       'skipped a scheduled walk: catalog calls are paused or the walk share is used up',
@@ -94,6 +92,13 @@ export async function isWalkDue(options: WalkDueOptions): Promise<boolean> {
   if (isWithin(startedAtMs, Math.min(RECENT_WALK_MS, periodMs / 2), nowMs)) return false
   const { allowedPeriodMs } = planWalks(states, { periodMs, limit }) ?? {}
   return nowMs - startedAtMs >= (allowedPeriodMs ?? 0) - SLACK_MS
+}
+
+/** Count the calls that are left for walks today. A first walk may use the share of refreshes. */
+function countLeftCalls(remaining: CallsByShare | undefined, states: readonly CopyState[]): number {
+  if (remaining === undefined) return Infinity
+  const isFirst = states.some(({ currentWalk }) => currentWalk === 0)
+  return remaining.walk + (isFirst ? remaining.refresh : 0)
 }
 
 /** Find the earliest start of the copies; `undefined` when one is missing, unfinished, or dated in the future. */

@@ -190,6 +190,7 @@ const WITHOUT_CACHE: ResponseCache = {
   sendByTarget: () => false,
   sendByKey: () => false,
   findCurrent: () => undefined,
+  findLast: () => undefined,
   findBodies: () => undefined,
   set: () => {},
   send: () => {},

@@ -210,21 +210,50 @@ describe('rate limiter, store available again', () => {
 })
 
 describe('rate limiter with a store shared by machines', () => {
-  test.each(['walk', 'refresh', 'lookup'] as const)('store failing, %s - no call', async (purpose) => {
-    const fixture = createLimiter({ isShared: true })
-    await fixture.limiter.acquire(purpose)
-    fixture.setBroken(true)
-    await expect(fixture.limiter.acquire(purpose)).rejects.toThrow(
-      'database that counts the calls of all machines',
-    )
-    expect(fixture.limiter.canCall(purpose)).toBe(false)
-    fixture.clock.advance(SECOND_MS)
-    expect(fixture.limiter.canCall(purpose)).toBe(true)
-    fixture.setBroken(false)
-    await fixture.limiter.acquire(purpose)
-    expect(fixture.limiter.canCall(purpose)).toBe(true)
-    expect((await fixture.readStore()).calls[purpose]).toBe(2)
-  })
+  test.each(['walk', 'refresh', 'lookup'] as const)(
+    'store failing, %s, limit too small for a reserve - no call',
+    async (purpose) => {
+      const fixture = createLimiter({ isShared: true, dailyLimit: 99 })
+      await fixture.limiter.acquire(purpose)
+      fixture.setBroken(true)
+      await expect(fixture.limiter.acquire(purpose)).rejects.toThrow(
+        'database that counts the calls of all machines',
+      )
+      expect(fixture.limiter.canCall(purpose)).toBe(false)
+      fixture.clock.advance(SECOND_MS)
+      expect(fixture.limiter.canCall(purpose)).toBe(true)
+      fixture.setBroken(false)
+      await fixture.limiter.acquire(purpose)
+      expect(fixture.limiter.canCall(purpose)).toBe(true)
+      expect((await fixture.readStore()).calls[purpose]).toBe(2)
+    },
+  )
+
+  test.each([
+    [null, 1_000],
+    [10_000, 100],
+    [1_000_000_000, 1_000],
+  ])(
+    'store failing, limit of %s - %i calls of a process a day for visitors, none for walks',
+    async (dailyLimit, reserve) => {
+      const fixture = createLimiter({ isShared: true, dailyLimit, unknownLookupsPerHour: 10_000 })
+      await fixture.limiter.acquire('refresh')
+      fixture.setBroken(true)
+      expect(await take(fixture.limiter, 'walk')).toBe(0)
+      expect(fixture.limiter.canCall('refresh')).toBe(true)
+      expect(await take(fixture.limiter, 'refresh', reserve - 1)).toBe(reserve - 1)
+      expect(await take(fixture.limiter, 'lookup', 2)).toBe(1)
+      expect(fixture.limiter.canCall('refresh')).toBe(false)
+      // A second outage of the day has no other reserve; the calls of the first one are counted.
+      fixture.setBroken(false)
+      await fixture.limiter.acquire('refresh')
+      expect((await fixture.readStore()).calls).toEqual({ walk: 0, refresh: reserve + 1, lookup: 1 })
+      fixture.setBroken(true)
+      expect(await take(fixture.limiter, 'refresh')).toBe(0)
+      fixture.clock.advance(DAY_MS)
+      expect(await take(fixture.limiter, 'refresh', reserve + 1)).toBe(reserve)
+    },
+  )
 
   test('429 during a store failure - is stored when the store is available again', async () => {
     const fixture = createLimiter({ isShared: true })

@@ -297,27 +297,6 @@ describe('check', () => {
   })
 })
 
-describe('check of the schedule of walks', () => {
-  it.each([
-    ['enough', { VITRINE_CATALOG_DAILY_LIMIT: '96' }, true, null],
-    ['too small', { VITRINE_CATALOG_DAILY_LIMIT: '20' }, true, 'Use a plan of 96 calls a day'],
-    [
-      'so small that prices are hidden',
-      { VITRINE_CATALOG_DAILY_LIMIT: '20', VITRINE_PRICE_MAX_AGE_SECONDS: '3600' },
-      false,
-      '34,560 would keep them',
-    ],
-  ] as const)('daily limit %s - says what walks need', async (...[, over, isGood, remedy]) => {
-    const { settings } = await startRemoteCatalog(makeFolder())
-    await runInProcess(['sync'], settings)
-    const { code, out } = await runInProcess(['check', '--json'], { ...settings, ...over })
-    const walks = (JSON.parse(out) as Finding[]).find(({ subject }) => subject === 'walks')
-    expect([code, walks?.isGood]).toEqual([isGood ? 0 : 1, isGood])
-    expect(walks?.message).toContain('every 1 h')
-    expect(walks?.remedy ?? null).toEqual(remedy === null ? null : expect.stringContaining(remedy))
-  })
-})
-
 describe('check of the request limit', () => {
   type Remote = Readonly<{ catalog: FakeCatalog; settings: Environment }>
 

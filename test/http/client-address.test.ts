@@ -31,7 +31,14 @@ const anyAddress = fc.oneof(
   fc.constantFrom('::ffff:10.0.0.1', 'unknown', '', '198.51.100.4:8080'),
 )
 const anyTrust = fc.constantFrom<boolean | number | string>(
-  ...[false, 0, 1, 2, 'loopback', '10.0.0.0/8', 'loopback, 10.0.0.1', '127.0.0.1,10.0.0.0/8'],
+  false,
+  0,
+  1,
+  2,
+  'loopback',
+  '10.0.0.0/8',
+  'loopback, 10.0.0.1',
+  '127.0.0.1,10.0.0.0/8',
 )
 
 test('any proxies - the address is that of Express', () => {

@@ -219,11 +219,7 @@ describe('/readyz, detail', () => {
     )
     await context.walks.runNow()
     expect(await readReadiness(harness, ADMIN)).toMatchObject({
-      detail: {
-        walks: { periodSeconds: 3_600, calls: 2, callsPerDay: 48, neededDailyLimit: 96, problem: null },
-        heldChannelList: null,
-        copies: [{ heldWalk: null }],
-      },
+      detail: { walks: { callsPerDay: 48 }, heldChannelList: null, copies: [{ heldWalk: null }] },
     })
     clock.advance(HOUR_MS)
     catalog.products.set(CHANNEL_ID, [])
