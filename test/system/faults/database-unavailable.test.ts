@@ -9,7 +9,7 @@ import { type PostgresServer, type TestDatabase, startPostgres } from '../../hel
 import { toGtin } from '../../helpers/products.ts'
 
 const KNOWN = toGtin(1)
-/** Products that are not in the copy. */
+/** Products that are not in memory. */
 const UNKNOWN = Array.from({ length: 14 }, (_, index) => toGtin(100 + index))
 
 let server: PostgresServer
@@ -71,7 +71,7 @@ async function refresh(): Promise<void> {
 }
 
 describe('shared database', () => {
-  test('stopped for a while - boxes and grids are still shown, nothing is refreshed, and the server reconnects by itself', async () => {
+  test('stopped for a while - boxes and grids are still shown, the reserve refreshes them, and the server reconnects by itself', async () => {
     await warmUp()
     harness.clock.advance(400 * SECOND_MS)
     await refresh()
@@ -81,27 +81,63 @@ describe('shared database', () => {
       expect(await visit(KNOWN)).toMatchObject({ status: 200, state: 'shown' })
     const grid = await request(harness.app).get(`/fragments/${CHANNEL_ID}/deals`)
     expect([grid.status, grid.headers['vitrine-state']]).toEqual([200, 'shown'])
-    expect(countProductCalls()).toBe(1)
+    await vi.waitFor(() => expect(countProductCalls()).toBe(2))
     expect(await readReady()).toBe(200)
+    await server.start()
+    harness.clock.advance(400 * SECOND_MS)
+    await vi.waitFor(
+      async () => {
+        harness.clock.advance(SECOND_MS)
+        await visit(KNOWN)
+        expect(harness.logs()).toContain('stored copy reopened')
+        expect(countProductCalls()).toBe(3)
+      },
+      { interval: 50 },
+    )
+  })
+
+  test('stopped - products that are not in memory are looked up from the reserve, which is counted when it is back', async () => {
+    await warmUp()
+    harness.clock.advance(400 * SECOND_MS)
+    await refresh()
+    await server.stop('immediate')
+    for (const gtin of UNKNOWN) expect((await visit(gtin)).state).toBe('shown')
+    const paths = harness.catalog.calls
+      .map(({ path }) => path)
+      .filter((path) => /\/products\/\d+$/.test(path))
+    expect(new Set(paths).size).toBe(1 + UNKNOWN.length)
     await server.start()
     await vi.waitFor(
       async () => {
         harness.clock.advance(SECOND_MS)
         await visit(KNOWN)
-        expect(countProductCalls()).toBe(2)
+        const { quota } = await harness.context.callPolicy.readState()
+        expect(harness.logs()).toContain('stored copy reopened')
+        expect(quota.calls.lookup).toBeGreaterThanOrEqual(UNKNOWN.length)
       },
       { interval: 50 },
     )
-    expect(harness.logs()).toContain('stored copy reopened')
   })
 
-  test('stopped - unknown products are not looked up until it is back', async () => {
+  test('stopped, daily limit too small for a reserve - products that are not in memory are looked up when it is back', async () => {
+    await harness.dispose()
+    harness = await createHarness({
+      settings: {
+        VITRINE_DATABASE_URL: database.url,
+        VITRINE_SYNC_CRON: 'off',
+        VITRINE_CATALOG_DAILY_LIMIT: '99',
+      },
+    })
+    harness.catalog.products.set(
+      CHANNEL_ID,
+      [KNOWN, ...UNKNOWN].map((gtin) =>
+        makeWireProduct({ gtin, offers: [makeWireOffer({ old_price: '59.90' })] }),
+      ),
+    )
     await warmUp()
-    harness.clock.advance(400 * SECOND_MS)
-    await refresh()
     await server.stop('immediate')
     for (const gtin of UNKNOWN) expect((await visit(gtin)).state).toBe('unavailable')
-    expect(countProductCalls()).toBe(1)
+    expect(countProductCalls()).toBe(0)
     await server.start()
     const [gtin = ''] = UNKNOWN
     await vi.waitFor(
