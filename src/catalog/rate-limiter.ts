@@ -28,8 +28,8 @@ import {
 const DENIAL_CACHE_MS: number = SECOND_MS
 
 /**
- * Calls a day that a process may make for visitors while nobody counts those of all machines: so small a part of the daily limit that
- * ten machines stay within it, and enough for the boxes of half a minute, in which a database server restarts.
+ * First look-ups a day that a process may make while nobody counts those of all machines: so small a part of the daily limit that
+ * ten machines stay within their share, and enough for the boxes of half a minute, in which a database server restarts.
  */
 const OUTAGE_SHARE = 0.01
 const MAX_OUTAGE_CALLS = 1_000
@@ -94,7 +94,8 @@ export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
   }
   let outage = { day: 0, calls: 0 }
   const canCallAlone = (state: QuotaState, purpose: CallPurpose, nowMs: number): boolean => {
-    if (purpose === 'walk' || purpose === 'first-walk') return false
+    // Others have data that are shown meanwhile.
+    if (purpose !== 'lookup' && purpose !== 'channels') return false
     const limit = findDailyLimit(state, rules, nowMs)
     const reserve = Math.min(MAX_OUTAGE_CALLS, Math.floor((limit?.calls ?? Infinity) * OUTAGE_SHARE))
     return (outage.day === toDayNumber(nowMs) ? outage.calls : 0) < reserve

@@ -234,24 +234,24 @@ describe('rate limiter with a store shared by machines', () => {
     [10_000, 100],
     [1_000_000_000, 1_000],
   ])(
-    'store failing, limit of %s - %i calls of a process a day for visitors, none for walks',
+    'store failing, limit of %s - %i first look-ups of a process a day, no other calls',
     async (dailyLimit, reserve) => {
       const fixture = createLimiter({ isShared: true, dailyLimit, unknownLookupsPerHour: 10_000 })
       await fixture.limiter.acquire('refresh')
       fixture.setBroken(true)
       expect(await take(fixture.limiter, 'walk')).toBe(0)
-      expect(fixture.limiter.canCall('refresh')).toBe(true)
-      expect(await take(fixture.limiter, 'refresh', reserve - 1)).toBe(reserve - 1)
-      expect(await take(fixture.limiter, 'lookup', 2)).toBe(1)
-      expect(fixture.limiter.canCall('refresh')).toBe(false)
+      expect(await take(fixture.limiter, 'refresh')).toBe(0)
+      expect(fixture.limiter.canCall('lookup')).toBe(true)
+      expect(await take(fixture.limiter, 'lookup', reserve + 1)).toBe(reserve)
+      expect(fixture.limiter.canCall('lookup')).toBe(false)
       // A second outage of the day has no other reserve; the calls of the first one are counted.
       fixture.setBroken(false)
       await fixture.limiter.acquire('refresh')
-      expect((await fixture.readStore()).calls).toEqual({ walk: 0, refresh: reserve + 1, lookup: 1 })
+      expect((await fixture.readStore()).calls).toEqual({ walk: 0, refresh: 2, lookup: reserve })
       fixture.setBroken(true)
-      expect(await take(fixture.limiter, 'refresh')).toBe(0)
+      expect(await take(fixture.limiter, 'lookup')).toBe(0)
       fixture.clock.advance(DAY_MS)
-      expect(await take(fixture.limiter, 'refresh', reserve + 1)).toBe(reserve)
+      expect(await take(fixture.limiter, 'lookup', reserve + 1)).toBe(reserve)
     },
   )
 
