@@ -81,14 +81,16 @@ export async function checkWalkPlan(
   report: CheckReport,
   options: Parameters<typeof readWalkPlan>[0],
 ): Promise<void> {
-  await report.attempt('walks', async () => {
-    const plan = await readWalkPlan(options)
-    if (plan === null) return
-    const problem = describeWalkProblem(plan, report.config)
-    if (problem === null) report.addOk('walks', describeWalkPlan(plan))
-    else if (problem.hidesPrices) report.addProblem('walks', problem.message, problem.remedy)
-    else report.addOk('walks', problem.message, problem.remedy)
+  const plan = await readWalkPlan(options).catch((error: unknown) => {
+    // A copy that cannot be read is another finding.
+    if (error instanceof StoreError) return null
+    throw error
   })
+  if (plan === null) return
+  const problem = describeWalkProblem(plan, report.config)
+  if (problem === null) report.addOk('walks', describeWalkPlan(plan))
+  else if (problem.hidesPrices) report.addProblem('walks', problem.message, problem.remedy)
+  else report.addOk('walks', problem.message, problem.remedy)
 }
 
 async function checkChannel(
