@@ -7,6 +7,7 @@ import { describeEnvironment, formatOutcome } from './lib/report.mjs'
 import { createRun } from './lib/run.mjs'
 import { cold } from './scenarios/cold.mjs'
 import { copy } from './scenarios/copy.mjs'
+import { full } from './scenarios/full.mjs'
 import { grids } from './scenarios/grids.mjs'
 import { hot } from './scenarios/hot.mjs'
 import { importing } from './scenarios/import.mjs'
@@ -18,7 +19,21 @@ import { start } from './scenarios/start.mjs'
 import { walk } from './scenarios/walk.mjs'
 import { workers } from './scenarios/workers.mjs'
 
-const SCENARIOS = [hot, mix, cold, copy, grids, walk, importing, start, memory, workers, pictures, sizing]
+const SCENARIOS = [
+  hot,
+  mix,
+  cold,
+  copy,
+  grids,
+  walk,
+  importing,
+  start,
+  memory,
+  full,
+  workers,
+  pictures,
+  sizing,
+]
 
 const USAGE = `npm run bench -- [scenario ...] [options]
 
