@@ -71,7 +71,7 @@ Parameters of PostgreSQL mean what they mean there. Others are refused by name, 
 | \`sslcert\`, \`sslkey\` | none | files with the certificate and key of this client |
 | \`sslnegotiation\` | \`postgres\` | \`direct\` begins with TLS (PostgreSQL 17) |
 | \`channel_binding\` | \`disable\` | \`require\`: the login is bound to the TLS connection (SCRAM); \`prefer\`: if possible |
-| \`pool_size\` | 10 | connections of a process, at least 2; a walk uses 2 more, a start 1 more |
+| \`pool_size\` | 10 | connections of a process, at least 2; a walk uses 5 more, a start 1 more |
 | \`connect_timeout_ms\` | 2000 | maximum time to connect; or \`connect_timeout\` in seconds, at most 60 |
 | \`statement_timeout_ms\` | 1000 | maximum time of a read; a write may take twice as long, statements of a walk two minutes |
 | \`application_name\` | \`vitrine\` | client name that PostgreSQL shows |

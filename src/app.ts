@@ -21,6 +21,7 @@ import { createOembedRouter } from './routes/oembed.ts'
 import { createOfferRedirectRouter } from './routes/offer-redirect.ts'
 import { createOpenApiRouter } from './routes/openapi.ts'
 import { createPicturesRouter } from './routes/pictures.ts'
+import { logFailure } from './routes/request-log.ts'
 import { type Exchange, createRequestCheck, getPath } from './routes/requests.ts'
 import { createStudioRouter } from './routes/studio.ts'
 
@@ -50,8 +51,17 @@ export function createApp(context: Context, isStopping: () => boolean = () => fa
     if (exchange === undefined) return
     const surface = surfaces.get(findPrefix(exchange.request))
     if (surface === undefined) app(request, response)
-    else void runInTurn(exchange, () => void surface.serve(exchange))
+    else
+      runInTurn(exchange, () => void surface.serve(exchange)).catch((error: unknown) =>
+        abandon(context, exchange, error),
+      )
   }
+}
+
+/** End an exchange after a bug. */
+function abandon(context: Context, exchange: Exchange, error: unknown): void {
+  logFailure(context, { error, surface: 'page', state: 'unavailable', ...exchange })
+  exchange.response.destroy()
 }
 
 /** Return the first segment of a path, with its slash. */

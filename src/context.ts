@@ -277,6 +277,7 @@ function createPolicy({ clock, config }: ContextOptions, store: CopyStore, healt
     dailyLimit: config.catalogDailyLimit,
     store,
     isShared: config.database.kind === 'postgres',
+    processes: config.workers,
     onStoreFailure: health.recordFailure,
   })
 }

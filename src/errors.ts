@@ -119,6 +119,16 @@ export class CatalogCallBlockedError extends CatalogError {
 export class UnavailableError extends VitrineError {
   static readonly code = 'VITRINE_UNAVAILABLE'
   override readonly publicMessage: string = 'No usable data yet. The server tries again at the next visit.'
+  /** Whether nothing is known about the data, because the database could not be read. */
+  readonly isUnread: boolean
+
+  constructor(
+    message: string,
+    { isUnread = false, ...options }: VitrineErrorOptions & Readonly<{ isUnread?: boolean }> = {},
+  ) {
+    super(message, options)
+    this.isUnread = isUnread
+  }
 }
 
 /** An invalid address. Its author reads `publicMessage`. */

@@ -34,11 +34,15 @@ export type BreakerState = 'closed' | 'open' | 'probing'
 export type CircuitBreaker = ReturnType<typeof createCircuitBreaker>
 
 /** Block calls to a catalog that fails, and probe it with single calls. `random`: numbers from 0 to 1, for the jitter. */
-export function createCircuitBreaker(clock: Pick<Clock, 'nowMs'>, random: () => number = Math.random) {
+export function createCircuitBreaker(
+  clock: Pick<Clock, 'nowMs'>,
+  random: () => number = Math.random,
+  threshold = FAILURE_THRESHOLD,
+) {
   const pause = createPause(clock, { ...PAUSE_OPTIONS, random })
   let failures = 0
   let isProbing = false
-  const isClosed = (): boolean => failures < FAILURE_THRESHOLD
+  const isClosed = (): boolean => failures < threshold
   const recordSuccess = (): void => {
     failures = 0
     pause.end()
@@ -123,13 +127,17 @@ export type CallPolicyState = QuotaReport &
     breaker: BreakerState
   }>
 
-/** `random` gives numbers from 0 to 1, for the breaker's jitter. */
-export type CallPolicyOptions = RateLimiterOptions & Readonly<{ random?: () => number }>
+/**
+ * `random` gives numbers from 0 to 1, for the breaker's jitter. `breakerThreshold`: failures in a row that open the breaker; a walk
+ * has none, because it waits between attempts itself, and a second without the catalog must not end all of its channels.
+ */
+export type CallPolicyOptions = RateLimiterOptions &
+  Readonly<{ random?: () => number; breakerThreshold?: number }>
 
 export function createCallPolicy(options: CallPolicyOptions): CallPolicy {
   const { clock } = options
   const limiter = createRateLimiter(options)
-  const breaker = createCircuitBreaker(clock, options.random)
+  const breaker = createCircuitBreaker(clock, options.random, options.breakerThreshold)
   const semaphore = createSemaphore(MAX_CONCURRENT_CALLS, clock)
   const keyPause = createPause(clock, KEY_PAUSE_OPTIONS)
   let isKeyRefused = false

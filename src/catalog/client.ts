@@ -40,7 +40,7 @@ export type CatalogResponse<T> = Readonly<{ value: T; asOfMs: number }>
 /** The three operations of the contract. Every failure is a `CatalogError` without the key, the query or the body. */
 export type CatalogClient = Readonly<{
   /** `purpose`: selects the quota share; the default is for visits. */
-  fetchChannels(purpose?: 'channels' | 'walk'): Promise<CatalogResponse<readonly Channel[]>>
+  fetchChannels(purpose?: 'channels' | WalkPurpose): Promise<CatalogResponse<readonly Channel[]>>
   fetchProductPage(page: ProductPageQuery): Promise<CatalogResponse<ParsedPage>>
   /** Find out which product is at a cursor, and the cursor after it, although the product is too large to be parsed. */
   skimProduct(page: Omit<ProductPageQuery, 'limit'>): Promise<CatalogResponse<SkimmedPage>>

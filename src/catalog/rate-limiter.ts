@@ -28,7 +28,7 @@ import {
 const DENIAL_CACHE_MS: number = SECOND_MS
 
 /**
- * First look-ups a day that a process may make while nobody counts those of all machines: so small a part of the daily limit that
+ * First look-ups a day that a machine may make while nobody counts those of all machines: so small a part of the daily limit that
  * ten machines stay within their share, and enough for the boxes of half a minute, in which a database server restarts.
  */
 const OUTAGE_SHARE = 0.01
@@ -70,6 +70,8 @@ export type RateLimiterOptions = Readonly<{
   store?: QuotaStore
   /** Other machines use the same store. While it is unavailable, their usage is unknown, and few calls are made. Default: false. */
   isShared?: boolean
+  /** Processes of this machine, which share its reserve. Default: 1. */
+  processes?: number
   onStoreFailure?(error: unknown): void
 }>
 
@@ -97,7 +99,8 @@ export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
     // Others have data that are shown meanwhile.
     if (purpose !== 'lookup' && purpose !== 'channels') return false
     const limit = findDailyLimit(state, rules, nowMs)
-    const reserve = Math.min(MAX_OUTAGE_CALLS, Math.floor((limit?.calls ?? Infinity) * OUTAGE_SHARE))
+    const ofMachine = Math.min(MAX_OUTAGE_CALLS, (limit?.calls ?? Infinity) * OUTAGE_SHARE)
+    const reserve = Math.floor(ofMachine / Math.max(1, options.processes ?? 1))
     return (outage.day === toDayNumber(nowMs) ? outage.calls : 0) < reserve
   }
   const countOutageCall = (nowMs: number): void => {

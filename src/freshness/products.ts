@@ -95,7 +95,7 @@ export class ProductSource {
 
   async #getUnknown(
     request: ProductRequest,
-    { isCopyRead, failure }: FoundEntry,
+    { entry: known, isCopyRead, failure }: FoundEntry,
   ): Promise<Cached<Product | null>> {
     const { walkedAtMs, isEmpty, hasMalformed } = isCopyRead
       ? await readCompleteness(this.#options, request)
@@ -110,9 +110,7 @@ export class ProductSource {
     if (entry !== undefined) return this.#toCurrent(entry, 'miss')
     throw new UnavailableError(
       'the product is not in the stored copy, and no catalog response is available',
-      {
-        cause: failure,
-      },
+      { cause: failure, isUnread: !isCopyRead && known === undefined },
     )
   }
 

@@ -134,7 +134,7 @@ export function createResponseCache({ maxEntries, maxBytes }: CacheBounds, clock
     const known = bodies?.find(form)
     if (bodies === undefined || known !== undefined) return known
     const made = bodies.makeNow(form)
-    if (made !== undefined) setBodies(digest, bodies)
+    if (made !== undefined && form.encoding !== null) setBodies(digest, bodies)
     return made
   }
   const sendByKey: ResponseCache['sendByKey'] = ({ key, sub }, { request, response }) => {

@@ -7,8 +7,8 @@ export type BodyForm = Readonly<{ sub: string | null; encoding: Encoding }>
 /** A larger text is compressed and expanded in the thread pool, so that it delays no other request. */
 const MAX_CHARACTERS_NOW = 32_768
 
-/** Placements of a widget whose compressed bodies are kept, the last ones. */
-const MAX_PLACEMENTS = 4
+/** Compressed bodies with ids of placements that are kept, the last ones. */
+const MAX_WITH_ID = 4
 
 /** Memory in addition to the bytes: of a widget, of each slot, and of each body. */
 const WIDGET_BYTES = 300
@@ -75,7 +75,7 @@ export class WidgetBodies {
     compressed.set(key, toBytes(text))
     if (!this.#hasId(form)) this.#text = null
     const placements = [...compressed.keys()].filter((one) => one.includes(' '))
-    for (const oldest of placements.slice(0, -MAX_PLACEMENTS)) compressed.delete(oldest)
+    for (const oldest of placements.slice(0, -MAX_WITH_ID)) compressed.delete(oldest)
     return text
   }
 

@@ -69,7 +69,7 @@ export function isRetriedElsewhere(error: unknown, { headers }: Pick<IncomingMes
   return headers[REQUIRE_HEADER] === 'database' && isUnreachable(error)
 }
 
-/** Convert Express errors about invalid percent-encoding. In a GTIN it is text from a CMS, such as "50%". */
+/** Convert errors about invalid percent-encoding in a path. In a GTIN it is text from a CMS, such as "50%". */
 export function normalizeError(error: unknown, path: string): unknown {
   const isMalformed = error instanceof URIError || (error as { status?: unknown } | null)?.status === 400
   if (!isMalformed) return error

@@ -223,7 +223,7 @@ function createUncachedSender(
     })
 }
 
-/** Find the last response while nothing newer can be read, unless another server may have newer data. */
+/** Find the last response if the database cannot be read and nothing newer is known, unless another server may have newer data. */
 function findLastResponse(
   context: Context,
   { key, address, request }: WidgetExchange,
@@ -232,7 +232,7 @@ function findLastResponse(
   const { responses } = context.caches
   const cached = responses.findLast(key)
   const bodies = cached && responses.findBodies(cached.digest)
-  const isUnread = error instanceof UnavailableError || error instanceof StoreError
+  const isUnread = error instanceof StoreError || (error instanceof UnavailableError && error.isUnread)
   if (!isUnread || isRetriedElsewhere(error, request) || cached === undefined || bodies === undefined)
     return undefined
   const isShown = cached.isShown && isShowable(context, cached.lifetime)

@@ -34,8 +34,8 @@ const WRITE_TIMEOUT_FACTOR = 2
 /** A walk can count a whole catalog. */
 const WALK_STATEMENT_MS: number = 2 * MINUTE_MS
 
-/** One connection writes a page while the other extends the lease. */
-const WALK_CONNECTIONS = 2
+/** Each of four channels writes a page, while another connection extends leases and counts calls. */
+const WALK_CONNECTIONS = 5
 
 /** Share of the pool for writes; the rest is for reads. */
 const WRITER_SHARE = 1 / 3

@@ -27,7 +27,7 @@ import type { CopyState, HeldWalk, WalkFailure, WalkPage, WalkPosition } from '.
 import { describeFailure } from '../database/failures.ts'
 import { describeHold, findHoldReason, findLastWalkStart, evaluateWalk } from './held-walk.ts'
 import { createPageSize } from './page-size.ts'
-import { createWalkStoppedError, retryCall } from './walk-retries.ts'
+import { createWalkStoppedError, isFirstWalk, retryCall } from './walk-retries.ts'
 import type { ChannelWalkResult, WalkContext } from './walk-runner.ts'
 
 /** Empty pages in a row after which the walk fails: a catalog that invents cursors would keep it running forever. */
@@ -134,7 +134,7 @@ class LeasedWalk {
     // A prefetched page must not outlive the walk of its channel.
     this.#walk = { ...walk, signal: AbortSignal.any([walk.signal, this.#ended.signal]) }
     this.#before = before
-    this.#purpose = before.currentWalk === 0 ? 'first-walk' : 'walk'
+    this.#purpose = isFirstWalk(before) ? 'first-walk' : 'walk'
     this.#droppedGtins = droppedGtins
     this.#extendedAtMs = walk.clock.nowMs()
   }

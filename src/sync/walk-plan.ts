@@ -18,7 +18,7 @@ export type WalkPlan = Readonly<{
   neededDailyLimit: number
   /** How often the share of the daily limit allows a walk; `null`: no limit is known. */
   allowedPeriodMs: number | null
-  /** The shortest time that the last walks of all channels can have taken together. */
+  /** The shortest time that the last walks of all channels can have taken together. One that was resumed counts from its start. */
   durationMs: number
   /** `null`: walks keep their schedule. */
   problem: 'limit' | 'duration' | null
@@ -46,7 +46,9 @@ export function planWalks(
   const callsPerDay = Math.ceil((calls * DAY_MS) / periodMs)
   const allowedPeriodMs =
     limit === undefined ? null : (calls * DAY_MS) / Math.max(1, splitDailyLimit(limit.calls).walk)
-  const durationMs = copies.reduce((sum, copy) => sum + toDurationMs(copy), 0) / MAX_PARALLEL_CHANNELS
+  const durationsMs = copies.map(toDurationMs)
+  const sumMs = durationsMs.reduce((sum, ms) => sum + ms, 0)
+  const durationMs = Math.max(sumMs / MAX_PARALLEL_CHANNELS, ...durationsMs)
   const isLimited = allowedPeriodMs !== null && allowedPeriodMs > periodMs
   return {
     periodMs,

@@ -2,12 +2,14 @@ import { SECOND_MS } from '../clock.ts'
 import {
   CatalogCallBlockedError,
   CatalogError,
+  CatalogInvalidError,
   CatalogKeyRefusedError,
   CatalogRateLimitedError,
   CatalogStatusError,
   CatalogTooLargeError,
   WalkError,
 } from '../errors.ts'
+import type { CopyState } from '../storage/store.ts'
 import type { WalkContext } from './walk-runner.ts'
 
 /** Waits before the second, third and fourth attempt. Only walks retry; a visitor's call never does. */
@@ -44,6 +46,23 @@ export async function retryCall<T>(
 function isRetryable(error: unknown): error is CatalogError {
   if (error instanceof CatalogStatusError) return error.upstreamStatus >= 500
   return error instanceof CatalogError && !NOT_RETRIED.some((errorClass) => error instanceof errorClass)
+}
+
+/** Failures that the catalog's data cause, so that the next walk may fail in the same way. */
+const DATA_FAILURES: ReadonlySet<string> = new Set([
+  CatalogInvalidError.code,
+  CatalogStatusError.code,
+  CatalogTooLargeError.code,
+])
+
+/** Whether the data of the channel ended its last walk. */
+export function hasUnusableData({ failure }: Pick<CopyState, 'failure'>): boolean {
+  return failure !== null && DATA_FAILURES.has(failure)
+}
+
+/** Whether the walk may use the calls of refreshes: the channel has no copy, and no data that would use them up without getting one. */
+export function isFirstWalk(state: Pick<CopyState, 'currentWalk' | 'failure'>): boolean {
+  return state.currentWalk === 0 && !hasUnusableData(state)
 }
 
 export function createWalkStoppedError(): WalkError {

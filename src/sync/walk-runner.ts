@@ -106,7 +106,7 @@ export type WalkContext = WalkJob &
  */
 const STOP_TIMEOUT_MS: number = 3 * SECOND_MS
 
-/** Data lives for one page only: a larger young generation would be collected later and retained. */
+/** Data live for one page of each channel: a larger young generation would be collected later and retained. */
 const THREAD_LIMITS = { maxYoungGenerationSizeMb: 24 } as const
 
 export type WalkRunner = (job: WalkJob, control: WalkControl) => Promise<WalkReport>

@@ -9,6 +9,7 @@ import { hasOwnerExited } from '../database/leases.ts'
 import type { CopyState, CopyStore } from '../storage/store.ts'
 import { findLastWalkStart } from './held-walk.ts'
 import { type WalkPlan, planWalks } from './walk-plan.ts'
+import { isFirstWalk } from './walk-retries.ts'
 
 /** A waiting schedule reads the clock at least this often, because the clock may be set. */
 const MAX_STEP_MS: number = MINUTE_MS
@@ -78,7 +79,7 @@ export type WalkDueOptions = Readonly<{
 export async function isWalkDue(options: WalkDueOptions): Promise<boolean> {
   const nowMs = options.clock.nowMs()
   const { quota, limit, remaining } = await options.callPolicy.readState()
-  const states = await readServedCopies(options).catch(() => [])
+  const states = await readServedCopies(options).catch((): readonly CopyState[] => [])
   if (nowMs < quota.limitedUntilMs || countLeftCalls(remaining, states) === 0) {
     options.logger.info(
       { pausedUntilMs: quota.limitedUntilMs, left: remaining },
@@ -97,7 +98,7 @@ export async function isWalkDue(options: WalkDueOptions): Promise<boolean> {
 /** Count the calls that are left for walks today. A first walk may use the share of refreshes. */
 function countLeftCalls(remaining: CallsByShare | undefined, states: readonly CopyState[]): number {
   if (remaining === undefined) return Infinity
-  const isFirst = states.some(({ currentWalk }) => currentWalk === 0)
+  const isFirst = states.some(isFirstWalk)
   return remaining.walk + (isFirst ? remaining.refresh : 0)
 }
 

@@ -70,6 +70,10 @@ export class WalkSupervisor {
   #isRetrying = false
   /** Whether a walk follows the one in progress. */
   #isRequested = false
+  /** What the log said last about the schedule, so that it does not say the same after each walk. */
+  #loggedProblem: string | null = null
+  /** The walk that the log called late. */
+  #lateWalk: Promise<WalkReport> | undefined
 
   constructor(options: WalkSupervisorOptions) {
     this.#options = options
@@ -136,12 +140,24 @@ export class WalkSupervisor {
 
   /** A walk is due while the last one goes on: readers see older prices than the schedule says. */
   async #logOverrun(): Promise<void> {
+    if (this.#lateWalk === this.#running) return
+    this.#lateWalk = this.#running
     const plan = await readWalkPlan(this.#options).catch(() => null)
     const problem = plan && describeWalkProblem(plan, this.#options.config)
     this.#options.logger.warn(
       problem === null ? {} : { reason: problem.message, remedy: problem.remedy },
       'a walk is due, but the last one has not ended',
     )
+  }
+
+  /** Tell the operator that the schedule cannot be kept, when that changes. */
+  async #logPlan(): Promise<void> {
+    const plan = await readWalkPlan(this.#options).catch(() => null)
+    const problem = plan && describeWalkProblem(plan, this.#options.config)
+    const message = problem?.message ?? null
+    if (problem !== null && message !== this.#loggedProblem)
+      this.#options.logger.warn({ remedy: problem.remedy }, `walks do not keep their schedule: ${message}`)
+    this.#loggedProblem = message
   }
 
   async #waitForRunning(): Promise<void> {
@@ -158,6 +174,10 @@ export class WalkSupervisor {
     const control = { signal: this.#signal, ...(onProgress && { onProgress }) }
     this.#running ??= runWithFreshKey(this.#options, trigger, control)
       .then((report) => recordReport(this.#options, report))
+      .then(async (report) => {
+        await this.#logPlan()
+        return report
+      })
       .finally(() => {
         this.#running = undefined
       })
@@ -174,7 +194,7 @@ export class WalkSupervisor {
         hasWaited = true
         const walk = { channelId: channel.id, productCount }
         logger.info({ walk }, 'walk waits for its share of the daily limit')
-        void logPlan(this.#options)
+        void this.#logPlan()
         resolve()
       }
       this.#run(trigger, onProgress)
@@ -277,19 +297,8 @@ async function recordReport(options: WalkSupervisorOptions, report: WalkReport):
     metrics.countDrops(walk.drops, walk.channelId)
     logChannelWalk(logger, walk)
   }
-  if (report.walks.some(({ outcome }) => outcome === 'complete')) {
-    await options.onWalkComplete()
-    await logPlan(options)
-  }
+  if (report.walks.some(({ outcome }) => outcome === 'complete')) await options.onWalkComplete()
   return report
-}
-
-/** Tell the operator after each walk that the schedule cannot be kept. */
-async function logPlan(options: WalkSupervisorOptions): Promise<void> {
-  const plan = await readWalkPlan(options).catch(() => null)
-  const problem = plan && describeWalkProblem(plan, options.config)
-  if (problem !== null)
-    options.logger.warn({ remedy: problem.remedy }, `walks do not keep their schedule: ${problem.message}`)
 }
 
 function logFailure(logger: Logger, { failure, reason }: WalkReport): void {

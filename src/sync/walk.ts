@@ -7,14 +7,14 @@ import { parseSerializedAddress } from '../config/database-address.ts'
 import { createFixedKeySource } from '../config/key-source.ts'
 import { parseSerializedProxies } from '../config/proxies.ts'
 import { Secret } from '../config/secrets.ts'
-import { NoChannelsError, VitrineError, WalkError, WalkHeldError } from '../errors.ts'
+import { NoChannelsError, VitrineError, WalkHeldError } from '../errors.ts'
 import { pluralize } from '../lib/format.ts'
 import { openStoredCopy } from '../storage/stored-copy.ts'
 import { describeFailure } from '../database/failures.ts'
 import { walkChannel } from './channel-walk.ts'
 import { findLastWalkStart, isConfirmed } from './held-walk.ts'
 import { MAX_PARALLEL_CHANNELS, countChannelCalls } from './walk-plan.ts'
-import { createWalkStoppedError, retryCall } from './walk-retries.ts'
+import { createWalkStoppedError, hasUnusableData, isFirstWalk, retryCall } from './walk-retries.ts'
 import { checkWalkClock } from './walk-clock.ts'
 import type { ChannelWalkResult, WalkContext, WalkJob, WalkReport, WalkControl } from './walk-runner.ts'
 
@@ -102,6 +102,7 @@ async function openResources(
     // A pause that cannot be stored is in the report; a page that cannot be stored ends the walk.
     store,
     isShared: database.kind === 'postgres',
+    breakerThreshold: Infinity,
   })
   const key = createFixedKeySource(new Secret(job.key))
   const proxies = parseSerializedProxies(job.proxies)
@@ -122,17 +123,19 @@ async function walkCatalog(context: WalkContext): Promise<readonly ChannelWalkRe
   const runStartedAtMs = context.clock.nowMs()
   const waiting = await sortByAge(context, channels)
   const walks: ChannelWalkResult[] = []
-  let plannedCalls = 0
+  const running = new Set<PlannedChannel>()
   /** While the limit does not suffice for all, one channel is walked at a time: a whole copy is worth more than two halves. */
-  const hasCalls = ({ calls }: PlannedChannel): boolean =>
-    plannedCalls === 0 || !context.canWait || context.callPolicy.computeWalkWaitMs(plannedCalls + calls) === 0
+  const hasCalls = (next: PlannedChannel): boolean => {
+    const calls = [...running, next].reduce((sum, planned) => sum + planned.calls, 0)
+    return running.size === 0 || !context.canWait || context.callPolicy.computeWalkWaitMs(calls) === 0
+  }
   const walkWaiting = async (): Promise<void> => {
     for (let next = waiting[0]; next !== undefined; next = waiting[0]) {
       if (context.signal.aborted || !hasCalls(next)) return
       waiting.shift()
-      plannedCalls += next.calls
+      running.add(next)
       walks.push(await walkChannel({ ...context, channel: next.channel, runStartedAtMs, isClockUnreliable }))
-      plannedCalls -= next.calls
+      running.delete(next)
     }
   }
   const ended = await Promise.allSettled(Array.from({ length: MAX_PARALLEL_CHANNELS }, walkWaiting))
@@ -141,10 +144,10 @@ async function walkCatalog(context: WalkContext): Promise<readonly ChannelWalkRe
   return walks.sort((a, b) => ids.indexOf(a.channelId) - ids.indexOf(b.channelId))
 }
 
-/** `calls`: of its pages, as far as they are known. */
+/** `calls`: of its pages; infinite without a copy, whose size is not known. */
 type PlannedChannel = Readonly<{ channel: Channel; calls: number }>
 
-/** Sort channels by their copies: none first, then from the oldest. Those whose last walk failed come last: it may fail again. */
+/** Sort channels by their copies: none first, then from the oldest. Those with unusable data come last: they may fail again. */
 async function sortByAge(
   { store, clock }: Pick<WalkContext, 'store' | 'clock'>,
   channels: readonly Channel[],
@@ -154,9 +157,8 @@ async function sortByAge(
     channels.map(async (channel) => {
       const state = await store.getCopyState(channel.id)
       const walkedAtMs = state.currentWalk === 0 ? -Infinity : (findLastWalkStart(state, nowMs) ?? 0)
-      // A walk that was stopped is resumed.
-      const hasFailed = state.failure !== null && state.failure !== WalkError.code
-      return { channel, calls: countChannelCalls(state), hasFailed, walkedAtMs }
+      const calls = state.currentWalk === 0 ? Infinity : countChannelCalls(state)
+      return { channel, calls, hasFailed: hasUnusableData(state), walkedAtMs }
     }),
   )
   return planned.sort(
@@ -185,10 +187,19 @@ async function listWalkedChannels(context: WalkContext): Promise<readonly Channe
 async function getChannelList(context: WalkContext): Promise<readonly Channel[]> {
   const sharedChannels = context.skipWalkedSinceMs === null ? undefined : await findSharedList(context)
   if (sharedChannels !== undefined) return sharedChannels
-  const { value, asOfMs } = await retryCall(context, () => context.client.fetchChannels('walk'))
+  const purpose = (await hasFirstWalk(context)) ? 'first-walk' : 'walk'
+  const { value, asOfMs } = await retryCall(context, () => context.client.fetchChannels(purpose))
   if (value.length === 0) await checkEmptyList(context, asOfMs)
   await context.store.putChannelList(value, asOfMs)
   return value
+}
+
+/** Whether a channel of the last list has no copy. Then the calls that its walk may borrow also pay for the list. */
+async function hasFirstWalk({ store, channels }: WalkContext): Promise<boolean> {
+  const list = await store.findChannelList()
+  const served = (list?.channels ?? []).filter(({ id }) => isServed({ channels }, id))
+  const states = await Promise.all(served.map(({ id }) => store.getCopyState(id)))
+  return states.length === 0 || states.some(isFirstWalk)
 }
 
 /** @throws WalkHeldError when the list was not empty before, until a later walk confirms the empty list */

@@ -88,6 +88,20 @@ describe('box whose data cannot be read', () => {
     expect((await server.visit(BOX)).headers['vitrine-state']).toBe('unavailable')
   })
 
+  test('after another address found that no shop sells it - is unavailable', async () => {
+    const harness = await startHarness({ settings: { VITRINE_SYNC_CRON: 'off' } })
+    const server = await startTestServer(harness.app)
+    harness.catalog.products.set(CHANNEL_ID, [makeProductOnSale()])
+    expect((await server.visit(BOX)).headers['vitrine-state']).toBe('shown')
+    harness.clock.advance(2 * HOUR_MS)
+    harness.catalog.products.set(CHANNEL_ID, [])
+    expect((await server.visit(`${BOX}?locale=de`)).headers['vitrine-state']).toBe('hidden')
+    harness.clock.advance(HOUR_MS)
+    harness.catalog.fault = { pathPattern: /./, respond: (_request, response) => sendJson(response, 500, {}) }
+    // The database can be read: it knows more than the last response.
+    expect((await server.visit(BOX)).headers['vitrine-state']).toBe('unavailable')
+  })
+
   test('as soon as the database is back - is new', async () => {
     const { harness, server } = await visitAndBreak(BOX)
     await server.visit(BOX)

@@ -83,6 +83,49 @@ describe('channels of a walk', () => {
     )
   })
 
+  test('catalog that fails for a moment - all channels are complete', async () => {
+    const fixture = await makeWalkFixture()
+    setChannels(fixture, Array<number>(10).fill(3))
+    let failures = 0
+    fixture.catalog.fault = {
+      pathPattern: PAGES,
+      respond({ url = '' }, response) {
+        failures += 1
+        if (failures <= 8) return sendJson(response, 503, {})
+        const id = /channels\/([^/]+)/.exec(url)?.[1] ?? ''
+        return sendJson(response, 200, { items: fixture.catalog.products.get(id), next_cursor: null })
+      },
+    }
+    const { walks } = await fixture.walk({ clock: createInstantClock(fixture.clock) })
+    expect(walks.map(({ outcome }) => outcome)).toEqual(Array<string>(10).fill('complete'))
+  })
+
+  test('restart when the walk share is used up - the first walks go on with the calls of refreshes', async () => {
+    const fixture = await makeWalkFixture()
+    setChannels(fixture, [400, 400])
+    await fixture.copy.updateQuota(fixture.clock.nowMs(), (state) => ({
+      ...state,
+      calls: { walk: 11, refresh: 0, lookup: 0 },
+    }))
+    const job = { dailyLimit: 20 }
+    const { walks } = await fixture.walk({ job })
+    expect(walks.map(({ outcome }) => outcome)).toEqual(['complete', 'complete'])
+    // Both have a copy now, so that the share is the limit again.
+    expect(await fixture.walk({ job })).toMatchObject({ failure: 'VITRINE_CATALOG_CALL_BLOCKED' })
+  })
+
+  test('a channel whose data are unusable - borrows no calls', async () => {
+    const fixture = await makeWalkFixture()
+    setChannels(fixture, [3])
+    fixture.catalog.fault = {
+      pathPattern: PAGES,
+      respond: (_request, response) => sendJson(response, 400, {}),
+    }
+    await fixture.walk({ job: { dailyLimit: 4 } })
+    const report = await fixture.walk({ job: { dailyLimit: 4 } })
+    expect(report).toMatchObject({ walks: [], failure: 'VITRINE_CATALOG_CALL_BLOCKED' })
+  })
+
   test('order - without a copy first, then from the oldest, and last those whose walk failed', async () => {
     const fixture = await makeWalkFixture()
     setChannels(fixture, [3, 3, 3, 3, 3])

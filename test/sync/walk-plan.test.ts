@@ -67,6 +67,8 @@ describe('plan of walks', () => {
   test('durations - count as if four channels were always walked at once', () => {
     expect(plan(makeCopies(40, 6 * MINUTE_MS))).toMatchObject({ durationMs: HOUR_MS, problem: null })
     expect(plan(makeCopies(41, 6 * MINUTE_MS))).toMatchObject({ problem: 'duration' })
+    // A channel is never divided.
+    expect(plan(makeCopies(1, 61 * MINUTE_MS))).toMatchObject({ problem: 'duration' })
   })
 })
 
