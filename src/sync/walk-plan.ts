@@ -27,7 +27,7 @@ export type WalkPlan = Readonly<{
 type PlannedCopy = Pick<CopyState, 'productCount' | 'completedAtMs' | 'completedStartedAtMs'>
 
 /** Return the calls of one walk: one for the list of channels, and one for each page. */
-export function countWalkCalls(copies: readonly Pick<CopyState, 'productCount'>[]): number {
+function countWalkCalls(copies: readonly Pick<CopyState, 'productCount'>[]): number {
   return copies.reduce((sum, copy) => sum + countChannelCalls(copy), 1)
 }
 
