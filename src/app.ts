@@ -12,7 +12,7 @@ import { createAssetsRouter } from './routes/assets.ts'
 import { createDataSurface } from './routes/data.ts'
 import { createDemoRouter } from './routes/demo.ts'
 import { createEmbedsSurface } from './routes/embeds.ts'
-import { createErrorHandler, throwUnknownAddress } from './routes/failures.ts'
+import { abandonExchange, createErrorHandler, throwUnknownAddress } from './routes/failures.ts'
 import { createEventsRouter, createFeedsSurface } from './routes/feeds.ts'
 import { createFragmentsSurface } from './routes/fragments.ts'
 import { createHealthRouter } from './routes/health.ts'
@@ -21,7 +21,6 @@ import { createOembedRouter } from './routes/oembed.ts'
 import { createOfferRedirectRouter } from './routes/offer-redirect.ts'
 import { createOpenApiRouter } from './routes/openapi.ts'
 import { createPicturesRouter } from './routes/pictures.ts'
-import { logFailure } from './routes/request-log.ts'
 import { type Exchange, createRequestCheck, getPath } from './routes/requests.ts'
 import { createStudioRouter } from './routes/studio.ts'
 
@@ -53,15 +52,9 @@ export function createApp(context: Context, isStopping: () => boolean = () => fa
     if (surface === undefined) app(request, response)
     else
       runInTurn(exchange, () => void surface.serve(exchange)).catch((error: unknown) =>
-        abandon(context, exchange, error),
+        abandonExchange(context, exchange, { error, surface: 'page' }),
       )
   }
-}
-
-/** End an exchange after a bug. */
-function abandon(context: Context, exchange: Exchange, error: unknown): void {
-  logFailure(context, { error, surface: 'page', state: 'unavailable', ...exchange })
-  exchange.response.destroy()
 }
 
 /** Return the first segment of a path, with its slash. */

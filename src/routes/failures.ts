@@ -124,6 +124,16 @@ export function createErrorHandler(
   }
 }
 
+/** End an exchange after a bug: nothing can be sent. */
+export function abandonExchange(
+  context: Context,
+  exchange: Exchange,
+  bug: Readonly<{ error: unknown; surface: FailureSurface }>,
+): void {
+  logFailure(context, { ...bug, state: 'unavailable', ...exchange })
+  exchange.response.destroy()
+}
+
 /** How a surface reports failures. */
 export type FailureOptions = Readonly<{
   surface: Surface

@@ -23,13 +23,14 @@ import type { AnyView } from '../widgets/view-models.ts'
 import type { OpenedWidget } from '../widgets/widgets.ts'
 import {
   type SurfaceExchange,
+  abandonExchange,
   createFailureSender,
   isRetriedElsewhere,
   normalizeError,
   toFailureResponse,
 } from './failures.ts'
 import { type Prepared, type SurfaceOptions, createPreparer } from './prepare-response.ts'
-import { logFailure, logResponse } from './request-log.ts'
+import { logResponse } from './request-log.ts'
 import { type Exchange, getPath } from './requests.ts'
 
 /** Return the ETag of a surface that sends several encodings of a response, also of a hidden widget. */
@@ -100,10 +101,9 @@ function createSurface(
       try {
         await serve(surfaceExchange)
       } catch (error) {
-        await sendFailure(error, surfaceExchange).catch((bug: unknown) => {
-          logFailure(context, { error: bug, surface: options.surface, state: 'unavailable', ...exchange })
-          exchange.response.destroy()
-        })
+        await sendFailure(error, surfaceExchange).catch((bug: unknown) =>
+          abandonExchange(context, exchange, { error: bug, surface: options.surface }),
+        )
       }
     },
   }

@@ -15,8 +15,8 @@ import { isFirstWalk } from './walk-retries.ts'
 const MAX_STEP_MS: number = MINUTE_MS
 
 /**
- * Run `task` on a cron pattern in UTC until `signal` aborts, never twice at once: `onOverrun` is called instead. Timers measure the wait: a clock that is set back
- * delays no run, and one that is set forward brings the run nearer. Does not keep the process alive.
+ * Run `task` on a cron pattern in UTC until `signal` aborts, never twice at once: `onOverrun` is called instead. Timers measure the
+ * wait: a clock that is set back delays no run, and one that is set forward brings the run nearer. Does not keep the process alive.
  */
 export async function runSchedule(
   pattern: string,
@@ -113,7 +113,7 @@ function findOldestStart(states: readonly CopyState[], nowMs: number): number | 
   return startsMs.length > 0 ? Math.min(...startsMs) : undefined
 }
 
-type ServedOptions = Pick<WalkDueOptions, 'store' | 'config'>
+type ServedOptions = Pick<WalkDueOptions, 'store'> & Readonly<{ config: Pick<Config, 'channels'> }>
 
 /** Read the copy states of the served channels in the last list. */
 export async function readServedCopies(options: ServedOptions): Promise<readonly CopyState[]> {
@@ -123,7 +123,7 @@ export async function readServedCopies(options: ServedOptions): Promise<readonly
 
 /** Plan the walks of the schedule; `null` without one. */
 export async function readWalkPlan(
-  options: ServedOptions & Pick<WalkDueOptions, 'callPolicy' | 'clock'>,
+  options: Pick<WalkDueOptions, 'store' | 'config' | 'callPolicy' | 'clock'>,
 ): Promise<WalkPlan | null> {
   const { callPolicy, clock, config } = options
   return planWalks(await readServedCopies(options), {

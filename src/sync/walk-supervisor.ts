@@ -21,7 +21,7 @@ import {
   readWalkPlan,
   runSchedule,
 } from './walk-schedule.ts'
-import { describeWalkProblem } from './walk-plan.ts'
+import { type WalkProblem, describeWalkProblem } from './walk-plan.ts'
 import type { ShopEntry } from '../offers/shop-book.ts'
 import type { CopyStore } from '../storage/store.ts'
 import type { ChannelWalkResult, WalkProgress, WalkReport, WalkRunner, WalkControl } from './walk-runner.ts'
@@ -142,8 +142,7 @@ export class WalkSupervisor {
   async #logOverrun(): Promise<void> {
     if (this.#lateWalk === this.#running) return
     this.#lateWalk = this.#running
-    const plan = await readWalkPlan(this.#options).catch(() => null)
-    const problem = plan && describeWalkProblem(plan, this.#options.config)
+    const problem = await this.#findProblem()
     this.#options.logger.warn(
       problem === null ? {} : { reason: problem.message, remedy: problem.remedy },
       'a walk is due, but the last one has not ended',
@@ -152,12 +151,16 @@ export class WalkSupervisor {
 
   /** Tell the operator that the schedule cannot be kept, when that changes. */
   async #logPlan(): Promise<void> {
-    const plan = await readWalkPlan(this.#options).catch(() => null)
-    const problem = plan && describeWalkProblem(plan, this.#options.config)
+    const problem = await this.#findProblem()
     const message = problem?.message ?? null
     if (problem !== null && message !== this.#loggedProblem)
       this.#options.logger.warn({ remedy: problem.remedy }, `walks do not keep their schedule: ${message}`)
     this.#loggedProblem = message
+  }
+
+  async #findProblem(): Promise<WalkProblem | null> {
+    const plan = await readWalkPlan(this.#options).catch(() => null)
+    return plan && describeWalkProblem(plan, this.#options.config)
   }
 
   async #waitForRunning(): Promise<void> {

@@ -14,6 +14,7 @@ import { describeFailure } from '../database/failures.ts'
 import { walkChannel } from './channel-walk.ts'
 import { findLastWalkStart, isConfirmed } from './held-walk.ts'
 import { MAX_PARALLEL_CHANNELS, countChannelCalls } from './walk-plan.ts'
+import { readServedCopies } from './walk-schedule.ts'
 import { createWalkStoppedError, hasUnusableData, isFirstWalk, retryCall } from './walk-retries.ts'
 import { checkWalkClock } from './walk-clock.ts'
 import type { ChannelWalkResult, WalkContext, WalkJob, WalkReport, WalkControl } from './walk-runner.ts'
@@ -156,19 +157,12 @@ async function sortByAge(
   const planned = await Promise.all(
     channels.map(async (channel) => {
       const state = await store.getCopyState(channel.id)
-      const walkedAtMs = state.currentWalk === 0 ? -Infinity : (findLastWalkStart(state, nowMs) ?? 0)
+      const walkedAtMs = state.currentWalk === 0 ? -1 : (findLastWalkStart(state, nowMs) ?? 0)
       const calls = state.currentWalk === 0 ? Infinity : countChannelCalls(state)
       return { channel, calls, hasFailed: hasUnusableData(state), walkedAtMs }
     }),
   )
-  return planned.sort(
-    (a, b) => Number(a.hasFailed) - Number(b.hasFailed) || compareNumbers(a.walkedAtMs, b.walkedAtMs),
-  )
-}
-
-/** Also for infinite numbers, whose difference is none. */
-function compareNumbers(a: number, b: number): number {
-  return a === b ? 0 : a < b ? -1 : 1
+  return planned.sort((a, b) => Number(a.hasFailed) - Number(b.hasFailed) || a.walkedAtMs - b.walkedAtMs)
 }
 
 /** @throws CatalogError, WalkHeldError, NoChannelsError */
@@ -195,10 +189,8 @@ async function getChannelList(context: WalkContext): Promise<readonly Channel[]>
 }
 
 /** Whether a channel of the last list has no copy. Then the calls that its walk may borrow also pay for the list. */
-async function hasFirstWalk({ store, channels }: WalkContext): Promise<boolean> {
-  const list = await store.findChannelList()
-  const served = (list?.channels ?? []).filter(({ id }) => isServed({ channels }, id))
-  const states = await Promise.all(served.map(({ id }) => store.getCopyState(id)))
+async function hasFirstWalk(context: WalkContext): Promise<boolean> {
+  const states = await readServedCopies({ store: context.store, config: context })
   return states.length === 0 || states.some(isFirstWalk)
 }
 
