@@ -30,7 +30,7 @@ import { type PictureConverter, openPictureConverter } from './pictures/convert-
 import { createPictureFetcher, type PictureNetwork, publicNetwork } from './pictures/fetch-picture.ts'
 import { type PictureFiles, findPictureFolder, openPictureFiles } from './pictures/picture-files.ts'
 import { type Pictures, type PicturesOptions, createPictures } from './pictures/pictures.ts'
-import type { OpenLongReads } from './storage/long-reads.ts'
+import type { StoreThreads } from './storage/threads.ts'
 import { openStoredCopy } from './storage/stored-copy.ts'
 import {
   type StoreFailure,
@@ -80,8 +80,8 @@ export type ContextOptions = Readonly<{
   demo: Demo | null
   /** `null`: another process runs the walks. */
   walkRunner: WalkRunner | null
-  /** Runs long reads of a SQLite copy; by default they run on the thread that serves requests. */
-  openLongReads?: OpenLongReads
+  /** Of a SQLite copy; by default the thread that serves requests does what they would do. */
+  threads?: Partial<StoreThreads>
   /** How pictures are fetched and converted; replaced by tests. */
   pictureNetwork?: PictureNetwork
   openConverter?: (clock: Clock) => Promise<PictureConverter>
@@ -100,7 +100,7 @@ export type Context = Omit<
   | 'catalog'
   | 'tracing'
   | 'walkRunner'
-  | 'openLongReads'
+  | 'threads'
   | 'shopData'
   | 'subData'
   | 'pictureNetwork'
@@ -349,7 +349,7 @@ function openStore(
   health: StoreHealth,
   onRecovered: () => void,
 ): Promise<CopyStore> {
-  const { config, catalog, clock, logger, openLongReads } = options
+  const { config, catalog, clock, logger, threads } = options
   const { database, freshness } = config
   return openStoredCopy({
     database,
@@ -364,7 +364,7 @@ function openStore(
     clock,
     history: config.history,
     onMigrated: (migrations) => logger.info({ migrations }, 'stored copy migrated'),
-    ...(openLongReads && { openLongReads }),
+    ...(threads && { threads }),
   })
 }
 

@@ -142,7 +142,7 @@ export type ContextWithCatalog = Context & Readonly<{ catalog: CatalogConnection
 /** @throws ConfigError or StoreError as `openCatalog`; StoreVersionError when another version wrote the stored copy. */
 export async function openContext(
   command: CommandContext,
-  options: Pick<ContextOptions, 'walkRunner' | 'openLongReads' | 'tracing'>,
+  options: Pick<ContextOptions, 'walkRunner' | 'threads' | 'tracing'>,
   catalogOptions?: OpenCatalogOptions,
 ): Promise<ContextWithCatalog> {
   // Load the rest of the program while the embedded catalog starts in its thread.

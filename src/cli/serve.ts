@@ -9,7 +9,7 @@ import { toBuiltPath } from '../lib/files.ts'
 import type { FeedState } from '../catalog/feed-report.ts'
 import type { Tracing } from '../observability/opentelemetry.ts'
 import { startTracing } from '../observability/tracing.ts'
-import { openReadThread } from '../storage/long-reads.ts'
+import { STORE_THREADS } from '../storage/threads.ts'
 import { readFeeds } from '../server-status.ts'
 import { runWalkInThread } from '../sync/walk-runner.ts'
 import { TRUST_ALL_WARNING } from './checks/network.ts'
@@ -48,7 +48,7 @@ export async function runServe(command: CommandContext): Promise<void> {
     const contextOptions = {
       walkRunner: runWalkInThread,
       tracing: listener.tracing,
-      ...(isSingleProcess && { openLongReads: openReadThread }),
+      ...(isSingleProcess && { threads: STORE_THREADS }),
     }
     // The first feed may run before the context exists; its walk is then the one at the start.
     const feeds: { onRun?: () => void } = {}

@@ -12,7 +12,7 @@ import { createShutdown } from '../lib/shutdown.ts'
 import { createLogger } from '../observability/logger.ts'
 import type { Tracing } from '../observability/opentelemetry.ts'
 import { startTracing } from '../observability/tracing.ts'
-import { openReadThread } from '../storage/long-reads.ts'
+import { STORE_THREADS } from '../storage/threads.ts'
 import { type MetricsPage, collectMetricValues } from './cluster-metrics.ts'
 import {
   HEARTBEAT_MS,
@@ -63,7 +63,7 @@ async function start(loadDemo: DemoLoader): Promise<void> {
     logger,
     publicUrl,
     walkRunner: null,
-    openLongReads: openReadThread,
+    threads: STORE_THREADS,
     shopData: parameters.shopData,
     subData: parameters.subData,
     tracing,

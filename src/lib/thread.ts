@@ -24,8 +24,9 @@ export type Thread = Readonly<{
   ended: AbortSignal
   /** Resolves when the thread has ended: with its error, or `undefined` after a normal end. */
   exitError: Promise<unknown>
-  /** Let the process end while the thread is open. */
+  /** Let the process end while the thread is open, or not. */
   unref(): void
+  ref(): void
   /** Give a thread that was asked to end `timeoutMs` for it; then terminate it. */
   waitForEnd(timeoutMs: number): Promise<void>
 }>
@@ -53,6 +54,7 @@ export function openThread(file: string, options: ThreadOptions): Thread {
     ended: ending.signal,
     exitError,
     unref: () => worker.unref(),
+    ref: () => worker.ref(),
     async waitForEnd(timeoutMs) {
       worker.ref()
       await clock.wait(timeoutMs, ending.signal)

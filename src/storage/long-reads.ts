@@ -1,10 +1,7 @@
 import { sql } from 'kysely'
-import { SECOND_MS } from '../clock.ts'
 import { isPostgres } from '../database/dialect.ts'
 import { isTimeout } from '../database/failures.ts'
-import { StoreError, UnavailableError } from '../errors.ts'
-import { createSerialQueue } from '../lib/concurrency.ts'
-import { type SerializedError, type Thread, deserializeError, openThread } from '../lib/thread.ts'
+import { UnavailableError } from '../errors.ts'
 import {
   type CountReads,
   findLastShownDays,
@@ -20,10 +17,6 @@ import type { CopyStore } from './store.ts'
 
 /** Reads that may scan a whole copy, so they must not run on the thread that serves visitors. */
 export type LongReads = CountReads & Pick<CopyStore, 'findDeals' | 'countDeals' | 'searchProducts'>
-
-export type OpenLongReads = (
-  source: Readonly<{ path: string; catalog: string }>,
-) => LongReads & Readonly<{ close(): Promise<void> }>
 
 /**
  * Create the long reads of a connection. SQLite runs them to completion on the calling thread. PostgreSQL cancels each
@@ -63,83 +56,6 @@ export function createLongReads(readCopy: CopyReader, statementTimeoutMs = Infin
   }
 }
 
-/** A read for the thread, which stops it after `timeoutMs`. */
-export type ReadRequest = Readonly<{
-  method: keyof LongReads
-  parameters: readonly unknown[]
-  timeoutMs: number
-}>
-
-/** A message to the thread, which runs one read at a time. */
-export type ReadThreadMessage = ReadRequest | 'close'
-
-export type ReadResponse = Readonly<{ value: unknown }> | Readonly<{ error: SerializedError }>
-
-export type ReadThreadData = Parameters<OpenLongReads>[0]
-
-/** How long a closing thread may take to finish its read before it is terminated. */
-const CLOSE_TIMEOUT_MS: number = 2 * SECOND_MS
-
-/** Open a thread with its own connection for the long reads of a SQLite file. The first read starts the thread. */
-export const openReadThread: OpenLongReads = (source) => {
-  const thread = new ReadThread(source)
-  const runWithoutDeadline =
-    <Method extends keyof LongReads>(method: Method) =>
-    (...parameters: Parameters<LongReads[Method]>): ReturnType<LongReads[Method]> =>
-      thread.read({ method, parameters, timeoutMs: Infinity }) as ReturnType<LongReads[Method]>
-  return {
-    findDeals: (query, timeoutMs = Infinity) =>
-      thread.read({ method: 'findDeals', parameters: [query], timeoutMs }),
-    countDeals: runWithoutDeadline('countDeals'),
-    searchProducts: runWithoutDeadline('searchProducts'),
-    listAskedProducts: runWithoutDeadline('listAskedProducts'),
-    listPlacements: runWithoutDeadline('listPlacements'),
-    listClicks: runWithoutDeadline('listClicks'),
-    sumClicks: runWithoutDeadline('sumClicks'),
-    findLastShownDays: runWithoutDeadline('findLastShownDays'),
-    close: () => thread.close(),
-  }
-}
-
 export function createTimeoutError(cause?: unknown): UnavailableError {
   return new UnavailableError('the deals were not read in time', { cause })
-}
-
-/** Starts its thread for the first read, and again for the next read after the thread crashed. */
-class ReadThread {
-  readonly #source: ReadThreadData
-  readonly #queue = createSerialQueue()
-  #running: Thread | undefined
-  #isClosed = false
-
-  constructor(source: ReadThreadData) {
-    this.#source = source
-  }
-
-  async read<T>(request: ReadRequest): Promise<T> {
-    if (this.#isClosed) throw new StoreError('the stored copy is closed')
-    return this.#queue.run(async () => {
-      // It may have crashed since.
-      const thread = (this.#running ??= this.#start())
-      thread.send(request satisfies ReadThreadMessage)
-      const response = (await thread.receive()) as ReadResponse
-      if ('value' in response) return response.value as T
-      throw deserializeError(response.error)
-    })
-  }
-
-  #start(): Thread {
-    const thread = openThread('storage/read-thread.js', { data: this.#source })
-    thread.ended.addEventListener('abort', () => (this.#running = undefined))
-    thread.unref()
-    return thread
-  }
-
-  async close(): Promise<void> {
-    this.#isClosed = true
-    const thread = this.#running
-    if (thread === undefined) return
-    void this.#queue.run(async () => this.#running?.send('close' satisfies ReadThreadMessage))
-    await thread.waitForEnd(CLOSE_TIMEOUT_MS)
-  }
 }

@@ -12,7 +12,7 @@ import { type CopyAccess, openCopyDatabase, shrinkFile, toConnectionKind } from 
 import { createCountWriter } from './count-writer.ts'
 import { findDealCurrency } from './deals.ts'
 import { createEventStore } from './events.ts'
-import { type LongReads, type OpenLongReads, createLongReads } from './long-reads.ts'
+import { type LongReads, createLongReads } from './long-reads.ts'
 import { createLookupWriter } from './lookup-writer.ts'
 import { createLookupLeases, findPicture, findProduct, findProducts } from './lookups.ts'
 import type { CopyTables } from './schema.ts'
@@ -36,6 +36,7 @@ import { updateQuota } from './quota.ts'
 import { findUnfinishedWalks } from './walk-leases.ts'
 import { maintainSearchIndex } from './search-index.ts'
 import { type CopyEntry, type CopyStore, type DealEntry, type WalkStore, isShortRead } from './store.ts'
+import type { StoreThreads } from './threads.ts'
 import { createWalkStore } from './walks.ts'
 
 export type StoredCopyOptions = Readonly<{
@@ -55,8 +56,8 @@ export type StoredCopyOptions = Readonly<{
   /** By default, no observed prices are kept. */
   history?: HistoryRules
   onMigrated?: MigrationListener
-  /** Opens the thread for long reads of a SQLite file; by default the calling thread runs them. */
-  openLongReads?: OpenLongReads
+  /** For a SQLite file; by default the calling thread does what they would do. */
+  threads?: Partial<StoreThreads>
 }>
 
 export type StoredCopy = CopyStore &
@@ -88,13 +89,17 @@ const UNAVAILABLE_MS: number = 30 * SECOND_MS
  * @throws StoreVersionError when another version created the database; without `service`, StoreError.
  */
 export async function openStoredCopy(options: StoredCopyOptions): Promise<StoredCopy> {
-  const { catalog, clock = systemClock, history = NO_HISTORY } = options
+  const { database, catalog, clock = systemClock, history = NO_HISTORY, threads } = options
   const connection = await connect(options)
-  const isServer = options.database.kind === 'postgres'
+  const isServer = database.kind === 'postgres'
+  const path = findPath(database)
+  const writeThread = path === undefined ? undefined : threads?.openLookupWriter?.({ path, catalog, history })
   return {
     ...createShortReads(connection, { catalog, clock, history }),
     ...createScans(connection, history),
-    putLookups: createLookupWriter(connection, catalog, { clock, history }),
+    putLookups: writeThread
+      ? (lookups) => connection.write(() => writeThread.putLookups(lookups))
+      : createLookupWriter(connection, catalog, { clock, history }),
     ...createLookupLeases(connection, catalog, clock),
     putChannelList: (channels, asOfMs) =>
       connection.transact((transaction) => putChannelList(transaction, catalog, channels, asOfMs)),
@@ -122,8 +127,16 @@ export async function openStoredCopy(options: StoredCopyOptions): Promise<Stored
       connection.read(({ readCopy }) =>
         readCopy(channelId, 0, (snapshot, { id, visibleWalk }) => countOffers(snapshot, id, visibleWalk)),
       ),
-    close: () => connection.close(),
+    async close() {
+      await writeThread?.close()
+      await connection.close()
+    },
   }
+}
+
+/** Return the path of a SQLite file. */
+function findPath(database: DatabaseAddress): string | undefined {
+  return database.kind === 'sqlite' && database.path !== ':memory:' ? database.path : undefined
 }
 
 type CopyOptions = Readonly<{ catalog: string; clock: Clock; history: HistoryRules }>
@@ -234,14 +247,14 @@ type OpenCopy = OpenDatabase<CopyTables> &
   Readonly<{ readCopy: CopyReader; directReads: LongReads; longReads: LongReads }>
 
 async function openCopy(options: StoredCopyOptions, timeouts?: LockTimeouts): Promise<OpenCopy> {
-  const { database, catalog, access, service, clock = systemClock, onMigrated, openLongReads } = options
+  const { database, catalog, access, service, clock = systemClock, onMigrated, threads } = options
   const opened = await openCopyDatabase(database, {
     access: service === undefined ? access : 'service',
     timeouts,
     onMigrated,
   })
-  const isFile = database.kind === 'sqlite' && database.path !== ':memory:'
-  const readThread = isFile ? openLongReads?.({ path: database.path, catalog }) : undefined
+  const path = findPath(database)
+  const readThread = path === undefined ? undefined : threads?.openLongReads?.({ path, catalog })
   const index = database.kind === 'sqlite' ? maintainSearchIndex(opened.writer) : undefined
   const readCopy = createCopyReader(opened.reader, catalog, clock)
   const directReads = createLongReads(

@@ -1,6 +1,6 @@
 import request from 'supertest'
 import { expect, test, vi } from 'vitest'
-import type { OpenLongReads } from '../../src/storage/long-reads.ts'
+import type { StoreThreads } from '../../src/storage/threads.ts'
 import { defer } from '../helpers/defer.ts'
 import { CHANNEL_ID } from '../helpers/fake-catalog.ts'
 import { makeProductOnSale, startStockedHarness } from './app-client.ts'
@@ -9,7 +9,7 @@ import { makeProductOnSale, startStockedHarness } from './app-client.ts'
 const toGrid = (brand: string): string => `/fragments/${CHANNEL_ID}/deals?currency=EUR&brand=${brand}`
 
 /** Create long reads that the test ends; `begun` lists their brands. */
-function createReads(): Readonly<{ open: OpenLongReads; begun: string[]; endNext(): void }> {
+function createReads(): Readonly<{ open: StoreThreads['openLongReads']; begun: string[]; endNext(): void }> {
   const begun: string[] = []
   const running: (() => void)[] = []
   return {
@@ -38,7 +38,7 @@ test('grids of several visitors - take turns by visitor address, which the trust
   const reads = createReads()
   const { app, clock } = await startStockedHarness([makeProductOnSale()], {
     settings: { VITRINE_TRUST_PROXY: '1' },
-    over: { openLongReads: reads.open },
+    over: { threads: { openLongReads: reads.open } },
   })
   const visit = async (brand: string, address: string): Promise<string | undefined> => {
     const { headers } = await request(app).get(toGrid(brand)).set('X-Forwarded-For', address)
@@ -65,7 +65,9 @@ test('grids of several visitors - take turns by visitor address, which the trust
 
 test('grid without a filter - does not wait for a long read', async () => {
   const reads = createReads()
-  const { app } = await startStockedHarness([makeProductOnSale()], { over: { openLongReads: reads.open } })
+  const { app } = await startStockedHarness([makeProductOnSale()], {
+    over: { threads: { openLongReads: reads.open } },
+  })
   const searched = request(app)
     .get(toGrid('a1'))
     .then(({ headers }) => headers['vitrine-state'])
@@ -78,7 +80,7 @@ test('grid without a filter - does not wait for a long read', async () => {
 
 test('first products - are read without the long-read thread; a search uses it', async () => {
   const { context } = await startStockedHarness([makeProductOnSale()], {
-    over: { openLongReads: createReads().open },
+    over: { threads: { openLongReads: createReads().open } },
   })
   expect(await context.store.searchProducts(CHANNEL_ID, '', 1)).toHaveLength(1)
   expect(await context.store.searchProducts(CHANNEL_ID, 'anything', 1)).toEqual([])

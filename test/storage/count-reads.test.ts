@@ -1,5 +1,6 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
-import type { LongReads, OpenLongReads } from '../../src/storage/long-reads.ts'
+import type { LongReads } from '../../src/storage/long-reads.ts'
+import type { StoreThreads } from '../../src/storage/threads.ts'
 import { type StoredCopy, openStoredCopy } from '../../src/storage/stored-copy.ts'
 import { makeCopyFile } from '../helpers/copy-file.ts'
 import { makeParsedOffer, makeProduct, toGtin } from '../helpers/products.ts'
@@ -15,7 +16,7 @@ async function openRecorded(): Promise<Readonly<{ store: StoredCopy; called: rea
       return Promise.resolve(value)
     }
   }
-  const openLongReads: OpenLongReads = () => ({
+  const openLongReads: StoreThreads['openLongReads'] = () => ({
     findDeals: record('findDeals', []),
     countDeals: () => Promise.reject(new Error('not counted')),
     searchProducts: record('searchProducts', []),
@@ -26,7 +27,11 @@ async function openRecorded(): Promise<Readonly<{ store: StoredCopy; called: rea
     findLastShownDays: record('findLastShownDays', new Map()),
     close: () => Promise.resolve(),
   })
-  const store = await openStoredCopy({ database: { kind: 'sqlite', path }, catalog: 'c', openLongReads })
+  const store = await openStoredCopy({
+    database: { kind: 'sqlite', path },
+    catalog: 'c',
+    threads: { openLongReads },
+  })
   onTestFinished(async () => {
     await store.close()
     await remove()

@@ -1,12 +1,17 @@
 import type { DatabaseAddress } from '../../../src/config/database-address.ts'
 import { openStoredCopy } from '../../../src/storage/stored-copy.ts'
+import type { StoreThreads } from '../../../src/storage/threads.ts'
 import { createFakeClock } from '../../helpers/fake-clock.ts'
 import { NOON_MS } from '../../helpers/harness.ts'
 import type { Copy, CopyFixture } from './subject.ts'
 
 /** Create copies in one database, with a clock that the test controls. `remove` is called after they are closed. */
 export function makeCopyFixture(
-  { address, isShared }: Readonly<{ address: DatabaseAddress; isShared: boolean }>,
+  {
+    address,
+    isShared,
+    threads = {},
+  }: Readonly<{ address: DatabaseAddress; isShared: boolean; threads?: Partial<StoreThreads> }>,
   remove: () => Promise<void>,
 ): CopyFixture {
   const opened: Copy[] = []
@@ -21,6 +26,7 @@ export function makeCopyFixture(
         catalog,
         clock,
         history,
+        threads,
       })
       opened.push(copy)
       return copy

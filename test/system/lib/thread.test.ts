@@ -21,14 +21,14 @@ function listMatches(pattern: RegExp): readonly (readonly [file: string, match: 
     )
 }
 
-const startedFiles = listMatches(/(?:runInThread|openThread)[^(]*\(\s*'([^']+)'/g).map(
+const startedFiles = listMatches(/(?:runInThread|openThread|createRequestThread)[^(]*\(\s*'([^']+)'/g).map(
   ([, file = '']) => file,
 )
 const entryFiles = listMatches(/^await serveJob\(|workerData as/gm).map(([file]) => file)
 
 test('threads - each file that the code starts is an entry point, and each entry point is started', () => {
   expect(startedFiles.toSorted()).toEqual(entryFiles.map((file) => file.replace(/ts$/, 'js')).toSorted())
-  expect(startedFiles).toHaveLength(4)
+  expect(startedFiles).toHaveLength(5)
 })
 
 test.each(startedFiles)('%s - is built, and starts to read its data', async (file) => {

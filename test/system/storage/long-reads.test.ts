@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
-import { openReadThread } from '../../../src/storage/long-reads.ts'
+import { STORE_THREADS } from '../../../src/storage/threads.ts'
 import { type StoredCopy, openStoredCopy } from '../../../src/storage/stored-copy.ts'
 import { isShortRead } from '../../../src/storage/store.ts'
 import { makeParsedOffer, makeProduct, toGtin } from '../../helpers/products.ts'
@@ -24,7 +24,7 @@ beforeEach(async () => {
   store = await openStoredCopy({
     database: { kind: 'sqlite', path },
     catalog: 'c',
-    openLongReads: openReadThread,
+    threads: STORE_THREADS,
   })
   onTestFinished(async () => {
     await store.close()
@@ -78,7 +78,7 @@ describe('long reads in a separate thread', () => {
   })
 
   test('timeout exceeded - the read is cancelled, and the thread continues with the next one', async () => {
-    const reads = openReadThread({ path, catalog: 'c' })
+    const reads = STORE_THREADS.openLongReads({ path, catalog: 'c' })
     onTestFinished(() => reads.close())
     for (const over of [
       { excluded: ['kopje'] },
@@ -93,7 +93,7 @@ describe('long reads in a separate thread', () => {
   })
 
   test('read that fails - is a store error with the message of the database', async () => {
-    const reads = openReadThread({ path: join(path, 'no-folder', 'copy.db'), catalog: 'c' })
+    const reads = STORE_THREADS.openLongReads({ path: join(path, 'no-folder', 'copy.db'), catalog: 'c' })
     onTestFinished(() => reads.close())
     await expect(reads.findDeals(makeQuery())).rejects.toMatchObject({
       code: 'VITRINE_STORE_FAILED',
@@ -105,7 +105,7 @@ describe('long reads in a separate thread', () => {
   })
 
   test('closing - ends the thread after its pending reads', async () => {
-    const reads = openReadThread({ path, catalog: 'c' })
+    const reads = STORE_THREADS.openLongReads({ path, catalog: 'c' })
     // The thread has started: its start does not count as time to close.
     await reads.findDeals(makeQuery({ limit: 1 }))
     const read = reads.findDeals(makeQuery({ searchText: 'lamp' }))
