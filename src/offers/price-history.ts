@@ -45,6 +45,12 @@ export function toSeriesKey({ merchantKey, currency }: Omit<PriceSeries, 'days'>
   return `${currency} ${merchantKey}`
 }
 
+/** Return the merchant and currency of a series key. */
+export function parseSeriesKey(key: string): Omit<PriceSeries, 'days'> {
+  const end = key.indexOf(' ')
+  return { currency: key.slice(0, end), merchantKey: key.slice(end + 1) }
+}
+
 /** Convert a price; `undefined` when it is too large to be exact, above 900 billion. */
 export function toObservedPrice(price: string): number | undefined {
   const scaled = Number(toScaledPrice(price))

@@ -6,17 +6,17 @@ import { type PriceRun, clipRun, replaceRuns, toRuns } from '../offers/price-run
 import { compareTexts } from '../offers/ranking.ts'
 import type { CopyConnection } from './copy-database.ts'
 import type { DayPeriod } from './counts.ts'
-import type { CopyTables, PriceChangesTable } from './schema.ts'
+import type { CopyTables } from './schema.ts'
 import { createCopyReader, getOrCreateCopy } from './copies.ts'
 import { refreshFalls } from './observed-deals.ts'
 import {
   type HistoryRules,
-  putChanges,
+  type ProductHistory,
+  putHistories,
   readHistories,
   readWalkedDays,
   recordObservedDays,
   toKeptPeriod,
-  toRow,
 } from './price-history.ts'
 
 /** A run of days of one merchant's price of a product. */
@@ -44,8 +44,8 @@ export type HistoryTransfer = Readonly<{
   importRuns(channelId: string, runs: readonly HistoryRun[]): Promise<ImportedRuns>
 }>
 
-/** Stored changes of one page of an export, about 10 to 500 products. */
-const PAGE_CHANGES = 2_000
+/** Products of one page of an export. */
+const PAGE_PRODUCTS = 100
 
 export function createHistoryTransfer(
   connection: CopyConnection,
@@ -81,9 +81,9 @@ async function readPage(
   copyId: number,
   { afterGtin, ...period }: DayPeriod & Readonly<{ afterGtin: string }>,
 ): Promise<HistoryPage> {
-  const text = 'select gtin from price_changes where copy_id = ? and gtin > ? order by gtin limit ?'
-  const rows = await execute<{ gtin: string }>(snapshot, text, [copyId, afterGtin, PAGE_CHANGES])
-  const gtins = [...new Set(rows.map(({ gtin }) => gtin))]
+  const text = 'select gtin from price_histories where copy_id = ? and gtin > ? order by gtin limit ?'
+  const rows = await execute<{ gtin: string }>(snapshot, text, [copyId, afterGtin, PAGE_PRODUCTS])
+  const gtins = rows.map(({ gtin }) => gtin)
   const histories = await readHistories(snapshot, copyId, gtins)
   const walkedDays = await readWalkedDays(snapshot, copyId, period)
   const runs: HistoryRun[] = []
@@ -107,26 +107,24 @@ async function storeRuns(
   const allSeries = groupBySeries(runs)
   const histories = await readHistories(transaction, copyId, [...new Set(runs.map(({ gtin }) => gtin))])
   const counts = { imported: 0, old: 0, observed: 0 }
-  const removed: PriceChangesTable[] = []
-  const stored: PriceChangesTable[] = []
+  const stored = new Map<string, ProductHistory>()
   const days = new Set<number>()
   for (const { gtin, merchantKey, currency, runs: seriesRuns } of allSeries) {
-    const key = { merchantKey, currency }
-    const changes = histories.get(gtin)?.get(toSeriesKey(key))?.changes ?? []
+    const history = stored.get(gtin) ?? histories.get(gtin) ?? new Map<string, never>()
+    const key = toSeriesKey({ merchantKey, currency })
+    const changes = history.get(key)?.changes ?? []
     const plan = planSeries(changes, seriesRuns, period)
     counts.old += plan.old
     counts.imported += plan.taken.length
     counts.observed += seriesRuns.length - plan.old - plan.taken.length
-    removed.push(...plan.removed.map((change) => toRow(copyId, gtin, key, change)))
-    stored.push(...plan.stored.map((change) => toRow(copyId, gtin, key, change)))
+    if (plan.changes !== null)
+      stored.set(gtin, new Map([...history, [key, { merchantKey, currency, changes: plan.changes }]]))
     for (const { day: fromDay, untilDay } of plan.taken)
       for (let day = fromDay; day <= untilDay; day += 1) days.add(day)
   }
-  await removeChanges(transaction, removed)
-  await putChanges(transaction, stored)
+  await putHistories(transaction, copyId, stored)
   await recordNewDays(transaction, copyId, days)
-  const gtins = [...new Set([...removed, ...stored].map(({ gtin }) => gtin))]
-  await refreshFalls(transaction, copyId, { gtins, ...period })
+  await refreshFalls(transaction, copyId, { gtins: [...stored.keys()], ...period })
   return counts
 }
 
@@ -144,12 +142,11 @@ function groupBySeries(runs: readonly HistoryRun[]): readonly SeriesRuns[] {
   return [...allSeries.values()]
 }
 
-/** `taken`: the parts of the runs that are imported; `removed` and `stored`: the changes to delete and to write for them. */
+/** `taken`: the parts of the runs that are imported; `changes`: those of the series with them, `null` when they are the same as before. */
 type SeriesPlan = Readonly<{
   old: number
   taken: readonly PriceRun[]
-  removed: readonly PriceChange[]
-  stored: readonly PriceChange[]
+  changes: readonly PriceChange[] | null
 }>
 
 function planSeries(
@@ -164,11 +161,11 @@ function planSeries(
   const imported = changes.flatMap((change) => toImportedRun(change) ?? [])
   const existing = imported.flatMap((run) => clipRun(run, run.day, lastDay) ?? [])
   const result = taken.length === 0 ? imported : replaceRuns(existing, taken)
+  const own = changes.filter((change) => toImportedRun(change) === undefined)
   return {
     old: runs.length - kept.length,
     taken,
-    removed: imported.filter(({ day }) => !result.some((run) => run.day === day)),
-    stored: result.filter((run) => !imported.some((before) => isSameRun(before, run))),
+    changes: areSameRuns(imported, result) ? null : [...result, ...own].sort((a, b) => a.day - b.day),
   }
 }
 
@@ -176,18 +173,10 @@ function toImportedRun({ day, untilDay, low, last }: PriceChange): PriceRun | un
   return untilDay === null || low === null ? undefined : { day, untilDay, low, last, isImported: true }
 }
 
-function isSameRun(a: PriceRun, b: PriceRun): boolean {
-  return a.day === b.day && a.untilDay === b.untilDay && a.low === b.low && a.last === b.last
-}
-
-async function removeChanges(
-  transaction: Transaction<CopyTables>,
-  rows: readonly PriceChangesTable[],
-): Promise<void> {
-  const text = `delete from price_changes
-    where copy_id = ? and gtin = ? and merchant_key = ? and currency = ? and day = ?`
-  for (const { copy_id: copyId, gtin, merchant_key: merchantKey, currency, day } of rows)
-    await execute(transaction, text, [copyId, gtin, merchantKey, currency, day])
+function areSameRuns(before: readonly PriceRun[], after: readonly PriceRun[]): boolean {
+  const isSame = (a: PriceRun, b: PriceRun | undefined): boolean =>
+    a.day === b?.day && a.untilDay === b.untilDay && a.low === b.low && a.last === b.last
+  return before.length === after.length && before.every((run, index) => isSame(run, after[index]))
 }
 
 /** Record imported days that have no observation yet. */

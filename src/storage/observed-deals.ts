@@ -135,7 +135,7 @@ export async function deleteHistories(
     transaction,
     rows.map((row) => row.product_id),
   )
-  await sql`delete from price_changes where ${isOfProduct}`.execute(transaction)
+  await sql`delete from price_histories where ${isOfProduct}`.execute(transaction)
 }
 
 type StoredDeal = DealsTable & Readonly<{ id: number; seen_ms: number }>

@@ -8,11 +8,12 @@ import {
   type Sighting,
   computeChange,
   listObservedDays,
+  parseSeriesKey,
   toDay,
-  toSeriesKey,
 } from '../offers/price-history.ts'
+import { findDueDay } from '../offers/price-pruning.ts'
 import type { DayPeriod } from './counts.ts'
-import type { CopyTables, ObservedDaysTable, PriceChangesTable } from './schema.ts'
+import type { CopyTables, ObservedDaysTable, PriceHistoriesTable } from './schema.ts'
 import type { ObservedDayCounts } from './store.ts'
 
 /** Days of observed prices that are kept, 0 for none, and the maximum age of a price that counts as seen. */
@@ -28,25 +29,63 @@ type StoredSeries = Omit<PriceSeries, 'days'> & Readonly<{ changes: readonly Pri
 /** By GTIN. */
 export type Histories = ReadonlyMap<string, ProductHistory>
 
+/** The changes of a product by series key, sorted by day. */
+type ChangesJson = Readonly<Record<string, readonly ChangeJson[]>>
+type ChangeJson = readonly [day: number, untilDay: number | null, low: number | null, last: number | null]
+
+function parseHistory(text: string): ProductHistory {
+  const series = Object.entries(JSON.parse(text) as ChangesJson).map(([key, changes]) => {
+    const stored = changes.map(([day, untilDay, low, last]) => ({ day, untilDay, low, last }))
+    return [key, { ...parseSeriesKey(key), changes: stored }] as const
+  })
+  return new Map(series)
+}
+
+function toHistoryRow(copyId: number, gtin: string, history: ProductHistory): PriceHistoriesTable {
+  const series = [...history].map(([key, { changes }]) => {
+    const stored = changes.map(({ day, untilDay, low, last }): ChangeJson => [day, untilDay, low, last])
+    return [key, stored] as const
+  })
+  const dueDay = Math.min(...[...history.values()].map(({ changes }) => findDueDay(changes)))
+  return {
+    copy_id: copyId,
+    gtin,
+    due_day: Number.isFinite(dueDay) ? dueDay : null,
+    last_day: Math.max(...[...history.values()].map(({ changes }) => changes.at(-1)?.day ?? 0)),
+    changes: JSON.stringify(Object.fromEntries(series)),
+  }
+}
+
 /** Read the histories of products. */
 export async function readHistories(
   database: Kysely<CopyTables>,
   copyId: number,
   gtins: readonly string[],
 ): Promise<Histories> {
-  const histories = new Map<string, Map<string, StoredSeries & { changes: PriceChange[] }>>()
-  if (gtins.length === 0) return histories
-  const { rows } = await sql<PriceChangesTable>`
-    select gtin, merchant_key, currency, day, until_day, low, last from price_changes
-    where copy_id = ${copyId} and ${inList(database, 'gtin', gtins)} order by day`.execute(database)
-  for (const { gtin, merchant_key: merchantKey, currency, until_day: untilDay, day, low, last } of rows) {
-    const history = histories.get(gtin) ?? new Map<string, StoredSeries & { changes: PriceChange[] }>()
-    const key = toSeriesKey({ merchantKey, currency })
-    const series = history.get(key) ?? { merchantKey, currency, changes: [] }
-    series.changes.push({ day, untilDay, low, last })
-    histories.set(gtin, history.set(key, series))
+  if (gtins.length === 0) return new Map()
+  const { rows } = await sql<Pick<PriceHistoriesTable, 'gtin' | 'changes'>>`
+    select gtin, changes from price_histories
+    where copy_id = ${copyId} and ${inList(database, 'gtin', gtins)}`.execute(database)
+  return new Map(rows.map(({ gtin, changes }) => [gtin, parseHistory(changes)]))
+}
+
+/** Store histories of products, in place of those that are stored; one without changes is deleted. */
+export async function putHistories(
+  transaction: Transaction<CopyTables>,
+  copyId: number,
+  histories: Histories,
+): Promise<void> {
+  const rows: PriceHistoriesTable[] = []
+  const emptyGtins: string[] = []
+  for (const [gtin, history] of histories) {
+    const kept = new Map([...history].filter(([, { changes }]) => changes.length > 0))
+    if (kept.size === 0) emptyGtins.push(gtin)
+    else rows.push(toHistoryRow(copyId, gtin, kept))
   }
-  return histories
+  await insertRows(transaction, 'price_histories', rows, { keys: ['copy_id', 'gtin'] })
+  if (emptyGtins.length > 0)
+    await sql`delete from price_histories
+      where copy_id = ${copyId} and ${inList(transaction, 'gtin', emptyGtins)}`.execute(transaction)
 }
 
 /** The prices of a product at one time; empty when no shop sells it. */
@@ -70,63 +109,42 @@ export async function recordSightings(
     sightings.map(({ gtin }) => gtin),
   )
   const after = new Map(before)
-  const rows: PriceChangesTable[] = []
+  const stored = new Map<string, ProductHistory>()
+  const changedGtins = new Set<string>()
   for (const { gtin, prices, sighting } of sightings) {
-    const history = await deleteLaterChanges(transaction, copyId, {
-      gtin,
-      history: before.get(gtin),
-      day: sighting.day,
-    })
-    after.set(gtin, history)
-    for (const [key, series] of new Map<string, Omit<PriceSeries, 'days'>>([...history, ...prices])) {
-      const { merchantKey, currency } = series
+    const former = before.get(gtin)
+    const history = removeLaterChanges(former, sighting.day)
+    let hasNewChange = false
+    for (const [key, { merchantKey, currency }] of new Map<string, Omit<PriceSeries, 'days'>>([
+      ...history,
+      ...prices,
+    ])) {
       const changes = history.get(key)?.changes ?? []
       const change = computeChange(changes.at(-1), prices.get(key)?.price, sighting)
       if (change === undefined) continue
-      rows.push(toRow(copyId, gtin, series, change))
+      hasNewChange = true
       const kept = changes.filter(({ day }) => day !== change.day)
       history.set(key, { merchantKey, currency, changes: [...kept, change] })
     }
+    after.set(gtin, history)
+    if (hasNewChange && former !== undefined) changedGtins.add(gtin)
+    if (hasNewChange || hasLaterChanges(former, sighting.day)) stored.set(gtin, history)
   }
-  await putChanges(transaction, rows)
-  return {
-    histories: after,
-    changedGtins: new Set(rows.flatMap(({ gtin }) => (before.has(gtin) ? gtin : []))),
-  }
+  await putHistories(transaction, copyId, stored)
+  return { histories: after, changedGtins }
 }
 
-/** Delete the changes of a product after a day. Return a copy of its history without them. */
-async function deleteLaterChanges(
-  transaction: Transaction<CopyTables>,
-  copyId: number,
-  { gtin, history, day }: Readonly<{ gtin: string; history: ProductHistory | undefined; day: number }>,
-): Promise<Map<string, StoredSeries>> {
+function hasLaterChanges(history: ProductHistory | undefined, day: number): boolean {
+  return [...(history?.values() ?? [])].some(({ changes }) => (changes.at(-1)?.day ?? 0) > day)
+}
+
+/** Return a copy of a history without the changes after a day. */
+function removeLaterChanges(history: ProductHistory | undefined, day: number): Map<string, StoredSeries> {
   const series = [...(history ?? [])]
-  if (series.every(([, { changes }]) => (changes.at(-1)?.day ?? 0) <= day)) return new Map(series)
-  const text = 'delete from price_changes where copy_id = ? and gtin = ? and day > ?'
-  await execute(transaction, text, [copyId, gtin, day])
+  if (!hasLaterChanges(history, day)) return new Map(series)
   return new Map(
     series.map(([key, one]) => [key, { ...one, changes: one.changes.filter((change) => change.day <= day) }]),
   )
-}
-
-export function toRow(
-  copyId: number,
-  gtin: string,
-  { merchantKey, currency }: Omit<PriceSeries, 'days'>,
-  { day, untilDay, low, last }: PriceChange,
-): PriceChangesTable {
-  return { copy_id: copyId, gtin, merchant_key: merchantKey, currency, day, until_day: untilDay, low, last }
-}
-
-const CHANGE_KEYS = ['copy_id', 'gtin', 'merchant_key', 'currency', 'day']
-
-/** Insert changes, or replace those of the same day. */
-export function putChanges(
-  transaction: Transaction<CopyTables>,
-  rows: readonly PriceChangesTable[],
-): Promise<void> {
-  return insertRows(transaction, 'price_changes', rows, { keys: CHANGE_KEYS })
 }
 
 /** A range of GTINs that a walk saw on a day. */

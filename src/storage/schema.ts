@@ -138,16 +138,16 @@ export type DealsTable = {
   drop_key: string
 }
 
-/** A change of the price of one merchant (`offers/price-history.ts`). */
-export type PriceChangesTable = {
+/** The changes of the prices of a product (`offers/price-history.ts`). */
+export type PriceHistoriesTable = {
   copy_id: number
   gtin: string
-  merchant_key: string
-  currency: string
-  day: number
-  until_day: number | null
-  low: number | null
-  last: number | null
+  /** From this first kept day on, a change can be removed; `null` while all of them are needed. */
+  due_day: number | null
+  /** Of the last change. */
+  last_day: number
+  /** JSON: the changes of each merchant and currency (`price-history.ts`). */
+  changes: string
 }
 
 /** Walks saw the products in (`after_gtin`, `until_gtin`] on `day`. An empty range only records that there was an observation. */
@@ -199,7 +199,7 @@ export type CopyTables = {
   walk_pages: WalkPagesTable
   products: ProductsTable
   deals: DealsTable
-  price_changes: PriceChangesTable
+  price_histories: PriceHistoriesTable
   observed_days: ObservedDaysTable
   widget_counts: WidgetCountsTable
   click_counts: ClickCountsTable

@@ -5,7 +5,10 @@ import { SQLITE_TABLES, type TableDialect, createTables } from '../database/tabl
 import { createSearchIndex } from './search-index.ts'
 
 /** The migrations of a stored copy, for both engines. Never change a released one. */
-export const COPY_MIGRATIONS: Migrations = { 'copy-0001-tables': { up: createCopyTables } }
+export const COPY_MIGRATIONS: Migrations = {
+  'copy-0001-tables': { up: createCopyTables },
+  'copy-0002-price-histories': { up: (database) => createTables(database, listHistoryStatements) },
+}
 
 /** The indexes of deals in SQLite, by name. */
 export const SQLITE_DEAL_INDEXES: Readonly<Record<string, string>> = listDealIndexes(SQLITE_TABLES)
@@ -65,13 +68,11 @@ function listCopyTables({ uniqueId: id, text, keyed, updated, onPostgres }: Tabl
 }
 
 /** What servers observe, count and agree on. */
-function listOtherTables({ text, keyed, updated }: TableDialect): readonly string[] {
+function listOtherTables(dialect: TableDialect): readonly string[] {
+  const { text, keyed, updated } = dialect
   return [
     // Observed prices (ADR 0031).
-    `create table price_changes (
-      copy_id bigint not null, gtin ${text} not null, merchant_key ${text} not null,
-      currency ${text} not null, day integer not null, until_day integer, low bigint, last bigint,
-      primary key (copy_id, gtin, merchant_key, currency, day))${keyed}`,
+    createPriceChanges(dialect),
     `create table observed_days (
       copy_id bigint not null, day integer not null, after_gtin ${text} not null,
       until_gtin ${text} not null, is_imported integer not null, primary key (copy_id, day, after_gtin))${keyed}`,
@@ -171,7 +172,7 @@ export const MOVED_COPY_TABLES: readonly MovedTable[] = [
   // Commands and the studio name channels by this list, which a server without a catalog cannot fetch.
   { name: 'channels', key: ['catalog', 'channel_id'] },
   { name: 'channel_lists', key: ['catalog'] },
-  { name: 'price_changes', key: ['copy_id', 'gtin', 'merchant_key', 'currency', 'day'] },
+  { name: 'price_histories', key: ['copy_id', 'gtin'] },
   { name: 'observed_days', key: ['copy_id', 'day', 'after_gtin'] },
   { name: 'widget_counts', key: ['copy_id', 'day', 'sub', 'gtin'] },
   { name: 'click_counts', key: ['copy_id', 'day', 'sub', 'gtin', 'merchant'] },
@@ -199,10 +200,42 @@ export const MOVED_COPY_TABLES: readonly MovedTable[] = [
   { name: 'quota_days', key: ['catalog', 'day'], isReplaced: true },
 ]
 
+function createPriceChanges({ text, keyed }: TableDialect): string {
+  return `create table price_changes (
+    copy_id bigint not null, gtin ${text} not null, merchant_key ${text} not null,
+    currency ${text} not null, day integer not null, until_day integer, low bigint, last bigint,
+    primary key (copy_id, gtin, merchant_key, currency, day))${keyed}`
+}
+
+/** One row for each product (ADR 0031) in place of one for each change: its key took more space than what it found. */
+function listHistoryStatements(dialect: TableDialect): readonly string[] {
+  const { text, keyed, updated, onSqlite, onPostgres } = dialect
+  const array = onSqlite('json_group_array(json_array') + onPostgres('json_agg(json_build_array')
+  const object =
+    onSqlite('json_group_object(key, json(changes))') + onPostgres('json_object_agg(key, changes)')
+  const series = 'copy_id, gtin, merchant_key, currency'
+  return [
+    `create table price_histories (
+      copy_id bigint not null, gtin ${text} not null, due_day integer, last_day integer not null,
+      changes text not null, primary key (copy_id, gtin))${keyed}${updated}`,
+    // Due early: the first pruning computes when it is.
+    `insert into price_histories (copy_id, gtin, due_day, last_day, changes)
+      select copy_id, gtin, min(first_day) + 1, max(last_day), cast(${object} as text) from (
+        select copy_id, gtin, currency || ' ' || merchant_key as key, min(day) as first_day, max(day) as last_day,
+          ${array}(day, until_day, low, last) order by day) as changes
+        from price_changes group by ${series}) as series
+      group by copy_id, gtin`,
+    // It stays, without rows: until they are updated, other servers of version 1.0 write to it.
+    'drop table price_changes',
+    createPriceChanges(dialect),
+  ]
+}
+
 const WALKED = 'the first walk reads it from the catalog'
 
 export const LEFT_COPY_TABLES: LeftTables = {
   walk_pages: WALKED,
+  price_changes: 'written by servers of version 1.0 until they are updated',
   products: WALKED,
   deals: WALKED,
   absences: WALKED,

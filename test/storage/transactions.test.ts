@@ -141,7 +141,7 @@ describe('transactions of a walk', () => {
       }
       expect(rowCounts.reduce((sum, rows) => sum + rows, 0)).toBeGreaterThan(40 * 121)
       expect(Math.max(...rowCounts)).toBeLessThanOrEqual(MAX_ROWS)
-      expect(await countRows('price_changes')).toBe(0)
+      expect(await countRows('price_histories')).toBe(0)
     },
   )
 

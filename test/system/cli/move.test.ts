@@ -257,8 +257,8 @@ const REFUSED: readonly Refusal[] = [
   ],
   [
     'number beyond 2^53',
-    ({ copyFile }) => writeSqlite(copyFile, ['update price_changes set low = 9007199254740993']),
-    'the table price_changes of the SQLite file cannot be read',
+    ({ copyFile }) => writeSqlite(copyFile, ['update channel_lists set as_of_ms = 9007199254740993']),
+    'the table channel_lists of the SQLite file cannot be read',
   ],
   [
     'bytes in place of a text',

@@ -81,7 +81,7 @@ async function expectRecovered(
 describe('kill -9 while a look-up is written - it is lost as a whole, and is made again; those before it are not', () => {
   test.each([
     ['the product', /^insert into "products"/, KILLED + 1],
-    ['its price', /^insert into "price_changes"/, KILLED + 1],
+    ['its price', /^insert into "price_histories"/, KILLED + 1],
     ['its deal', /^insert into "deals"/, KILLED + 1],
   ])('SQLite, before %s', async (_name, pattern, count) => {
     const fixture = await makeCrashFixture(PRODUCTS, PRICE)

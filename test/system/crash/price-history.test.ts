@@ -34,8 +34,8 @@ async function makeFixture(): Promise<CrashFixture> {
 }
 
 test.each([
-  ['the first price', /^insert into "price_changes"/, 1],
-  ['a price of the third page', /^insert into "price_changes"/, 2 * PAGE_PRODUCTS + 7],
+  ['the first price', /^insert into "price_histories"/, 1],
+  ['a price of the third page', /^insert into "price_histories"/, 2 * PAGE_PRODUCTS + 7],
   ['the deals after the prices', /^insert into "deals"/, 5],
   ['the row of a page', /^insert into "walk_pages"/, 3],
   ['the end of the walk', /update copies set current_walk = \?, running_walk/, 1],
