@@ -29,13 +29,13 @@ type StoredSeries = Omit<PriceSeries, 'days'> & Readonly<{ changes: readonly Pri
 /** By GTIN. */
 export type Histories = ReadonlyMap<string, ProductHistory>
 
-/** The changes of a product by series key, sorted by day. */
+/** The changes of a product by series key, sorted by day. By default `last` is `low`, and `untilDay` is `null`. */
 type ChangesJson = Readonly<Record<string, readonly ChangeJson[]>>
-type ChangeJson = readonly [day: number, untilDay: number | null, low: number | null, last: number | null]
+type ChangeJson = readonly [day: number, low: number | null, last?: number | null, untilDay?: number | null]
 
 function parseHistory(text: string): ProductHistory {
   const series = Object.entries(JSON.parse(text) as ChangesJson).map(([key, changes]) => {
-    const stored = changes.map(([day, untilDay, low, last]) => ({ day, untilDay, low, last }))
+    const stored = changes.map(([day, low, last = low, untilDay = null]) => ({ day, untilDay, low, last }))
     return [key, { ...parseSeriesKey(key), changes: stored }] as const
   })
   return new Map(series)
@@ -43,8 +43,7 @@ function parseHistory(text: string): ProductHistory {
 
 function toHistoryRow(copyId: number, gtin: string, history: ProductHistory): PriceHistoriesTable {
   const series = [...history].map(([key, { changes }]) => {
-    const stored = changes.map(({ day, untilDay, low, last }): ChangeJson => [day, untilDay, low, last])
-    return [key, stored] as const
+    return [key, changes.map(toChangeJson)] as const
   })
   const dueDay = Math.min(...[...history.values()].map(({ changes }) => findDueDay(changes)))
   return {
@@ -54,6 +53,11 @@ function toHistoryRow(copyId: number, gtin: string, history: ProductHistory): Pr
     last_day: Math.max(...[...history.values()].map(({ changes }) => changes.at(-1)?.day ?? 0)),
     changes: JSON.stringify(Object.fromEntries(series)),
   }
+}
+
+function toChangeJson({ day, untilDay, low, last }: PriceChange): ChangeJson {
+  if (untilDay !== null) return [day, low, last, untilDay]
+  return last === low ? [day, low] : [day, low, last]
 }
 
 /** Read the histories of products. */

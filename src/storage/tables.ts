@@ -209,7 +209,7 @@ function createPriceChanges({ text, keyed }: TableDialect): string {
 
 /** One row for each product (ADR 0031) in place of one for each change: its key took more space than what it found. */
 function listHistoryStatements(dialect: TableDialect): readonly string[] {
-  const { text, keyed, updated, onSqlite, onPostgres } = dialect
+  const { text, keyed, onSqlite, onPostgres } = dialect
   const array = onSqlite('json_group_array(json_array') + onPostgres('json_agg(json_build_array')
   const object =
     onSqlite('json_group_object(key, json(changes))') + onPostgres('json_object_agg(key, changes)')
@@ -217,12 +217,12 @@ function listHistoryStatements(dialect: TableDialect): readonly string[] {
   return [
     `create table price_histories (
       copy_id bigint not null, gtin ${text} not null, due_day integer, last_day integer not null,
-      changes text not null, primary key (copy_id, gtin))${keyed}${updated}`,
+      changes text not null, primary key (copy_id, gtin))${keyed}`,
     // Due early: the first pruning computes when it is.
     `insert into price_histories (copy_id, gtin, due_day, last_day, changes)
       select copy_id, gtin, min(first_day) + 1, max(last_day), cast(${object} as text) from (
         select copy_id, gtin, currency || ' ' || merchant_key as key, min(day) as first_day, max(day) as last_day,
-          ${array}(day, until_day, low, last) order by day) as changes
+          ${array}(day, low, last, until_day) order by day) as changes
         from price_changes group by ${series}) as series
       group by copy_id, gtin`,
     // It stays, without rows: until they are updated, other servers of version 1.0 write to it.
