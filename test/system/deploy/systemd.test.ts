@@ -27,6 +27,11 @@ describe('the systemd unit', () => {
     expect(readUnit('MemoryDenyWriteExecute')).toEqual([])
   })
 
+  it('cache of compiled code - is in the folder that systemd creates for the service', () => {
+    const folder = `/var/cache/${readUnit('CacheDirectory')[0]}`
+    expect(readUnit('Environment')).toContain(`NODE_COMPILE_CACHE=${folder}`)
+  })
+
   it('the example settings - all lines enabled - are accepted by the server', () => {
     const text = readFileSync(join(PACKAGE_FOLDER, 'deploy/systemd/vitrine.env.example'), 'utf8')
     expect(parseEnv(text)).toEqual({})
