@@ -174,9 +174,11 @@ function toImportedRun({ day, untilDay, low, last }: PriceChange): PriceRun | un
 }
 
 function areSameRuns(before: readonly PriceRun[], after: readonly PriceRun[]): boolean {
-  const isSame = (a: PriceRun, b: PriceRun | undefined): boolean =>
-    a.day === b?.day && a.untilDay === b.untilDay && a.low === b.low && a.last === b.last
-  return before.length === after.length && before.every((run, index) => isSame(run, after[index]))
+  return before.length === after.length && before.every((run, index) => isSameRun(run, after[index]))
+}
+
+function isSameRun(a: PriceRun, b: PriceRun | undefined): boolean {
+  return a.day === b?.day && a.untilDay === b.untilDay && a.low === b.low && a.last === b.last
 }
 
 /** Record imported days that have no observation yet. */

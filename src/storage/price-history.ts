@@ -117,25 +117,35 @@ export async function recordSightings(
   const changedGtins = new Set<string>()
   for (const { gtin, prices, sighting } of sightings) {
     const former = before.get(gtin)
-    const history = removeLaterChanges(former, sighting.day)
-    let hasNewChange = false
-    for (const [key, { merchantKey, currency }] of new Map<string, Omit<PriceSeries, 'days'>>([
-      ...history,
-      ...prices,
-    ])) {
-      const changes = history.get(key)?.changes ?? []
-      const change = computeChange(changes.at(-1), prices.get(key)?.price, sighting)
-      if (change === undefined) continue
-      hasNewChange = true
-      const kept = changes.filter(({ day }) => day !== change.day)
-      history.set(key, { merchantKey, currency, changes: [...kept, change] })
-    }
+    const { history, hasNewChange } = addSighting(former, prices, sighting)
     after.set(gtin, history)
     if (hasNewChange && former !== undefined) changedGtins.add(gtin)
     if (hasNewChange || hasLaterChanges(former, sighting.day)) stored.set(gtin, history)
   }
   await putHistories(transaction, copyId, stored)
   return { histories: after, changedGtins }
+}
+
+/** Return the history of a product without changes after the sighting, and with the prices that are seen. */
+function addSighting(
+  former: ProductHistory | undefined,
+  prices: MerchantPrices,
+  sighting: Sighting,
+): Readonly<{ history: ProductHistory; hasNewChange: boolean }> {
+  const history = removeLaterChanges(former, sighting.day)
+  let hasNewChange = false
+  for (const [key, { merchantKey, currency }] of new Map<string, Omit<PriceSeries, 'days'>>([
+    ...history,
+    ...prices,
+  ])) {
+    const changes = history.get(key)?.changes ?? []
+    const change = computeChange(changes.at(-1), prices.get(key)?.price, sighting)
+    if (change === undefined) continue
+    hasNewChange = true
+    const kept = changes.filter(({ day }) => day !== change.day)
+    history.set(key, { merchantKey, currency, changes: [...kept, change] })
+  }
+  return { history, hasNewChange }
 }
 
 function hasLaterChanges(history: ProductHistory | undefined, day: number): boolean {

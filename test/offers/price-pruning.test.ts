@@ -56,13 +56,14 @@ test('day on which a change is due - is the first kept day that removes one', ()
   )
 })
 
+const toChange = (day: number, low: number | null, last: number | null): PriceChange => ({
+  day,
+  untilDay: null,
+  low,
+  last,
+})
+
 test('changes after tomorrow - are removed, and their prices count as not seen today', () => {
-  const toChange = (day: number, low: number | null, last: number | null): PriceChange => ({
-    day,
-    untilDay: null,
-    low,
-    last,
-  })
   const kept = { firstDay: 1, today: TODAY }
   const before = toChange(30, 5, 5)
   const tomorrow = toChange(TODAY + 1, 6, 6)

@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely'
-import { expect } from 'vitest'
 import { insertRows } from '../../src/database/dialect.ts'
 import type { Migrations } from '../../src/database/migrate.ts'
+import { compareTexts } from '../../src/offers/ranking.ts'
 import { readHistories } from '../../src/storage/price-history.ts'
 import type { CopyTables } from '../../src/storage/schema.ts'
 import { COPY_MIGRATIONS } from '../../src/storage/tables.ts'
@@ -32,44 +32,62 @@ const CHANGES = (
   last,
 }))
 
-/** Test the migration of observed prices from version 1.0 on one engine. */
-export async function testHistoryMigration(
+/** Migrate the observed prices of version 1.0 on one engine, and return what is stored afterwards. */
+export async function migrateHistories(
   database: Kysely<CopyTables>,
   migrate: (migrations: Migrations) => Promise<void>,
-): Promise<void> {
+): Promise<unknown> {
   const [[first, tables] = ['', undefined]] = Object.entries(COPY_MIGRATIONS)
   await migrate({ [first]: tables ?? {} } as Migrations)
   await insertRows(database, 'price_changes', CHANGES)
   await migrate(COPY_MIGRATIONS)
 
-  const histories = await readHistories(database, 1, [ONE, TWO])
-  const toObject = (gtin: string) =>
-    Object.fromEntries(
-      [...(histories.get(gtin) ?? [])].map(([key, { merchantKey, currency, changes }]) => [
-        key,
-        [merchantKey, currency, ...changes.map(({ day, untilDay, low, last }) => [day, untilDay, low, last])],
-      ]),
-    )
-  expect(toObject(ONE)).toEqual({
-    'EUR bol': [
-      'bol',
-      'EUR',
-      [20_610, 20_650, 149_900, 149_900],
-      [20_700, null, 129_900, 129_900],
-      [20_800, null, null, null],
-    ],
-    'GBP bol': ['bol', 'GBP', [20_701, null, 1, 9_007_199_254_740_991]],
-    [`EUR ${SHOP}`]: [SHOP, 'EUR', [20_702, null, 5, 6]],
-  })
-  expect(toObject(TWO)).toEqual({ 'EUR bol': ['bol', 'EUR', [20_703, null, 7, 7]] })
-  expect((await readHistories(database, 2, [ONE])).get(ONE)?.get('EUR bol')?.changes).toHaveLength(1)
-
-  const { rows } = await sql`select gtin, due_day, last_day from price_histories
-    where copy_id = 1 order by gtin`.execute(database)
-  expect(rows).toEqual([
-    { gtin: ONE, due_day: 20_611, last_day: 20_800 },
-    { gtin: TWO, due_day: 20_704, last_day: 20_703 },
-  ])
   // Servers of version 1.0 that still run write there.
   await insertRows(database, 'price_changes', CHANGES)
+  const { rows } = await sql`select gtin, due_day, last_day from price_histories
+    where copy_id = 1 order by gtin`.execute(database)
+  const histories = await Promise.all([1, 2].map((copyId) => readHistories(database, copyId, [ONE, TWO])))
+  return {
+    rows,
+    histories: histories.map((byGtin) =>
+      [...byGtin]
+        .toSorted(([a], [b]) => compareTexts(a, b))
+        .map(([, history]) =>
+          [...history].toSorted(([a], [b]) => compareTexts(a, b)).map(([, series]) => series),
+        ),
+    ),
+  }
+}
+
+const toChange = (day: number, untilDay: number | null, low: number | null, last = low) => ({
+  day,
+  untilDay,
+  low,
+  last,
+})
+
+export const EXPECTED_HISTORIES: unknown = {
+  rows: [
+    { gtin: ONE, due_day: 20_611, last_day: 20_800 },
+    { gtin: TWO, due_day: 20_704, last_day: 20_703 },
+  ],
+  histories: [
+    [
+      [
+        {
+          merchantKey: 'bol',
+          currency: 'EUR',
+          changes: [
+            toChange(20_610, 20_650, 149_900),
+            toChange(20_700, null, 129_900),
+            toChange(20_800, null, null),
+          ],
+        },
+        { merchantKey: SHOP, currency: 'EUR', changes: [toChange(20_702, null, 5, 6)] },
+        { merchantKey: 'bol', currency: 'GBP', changes: [toChange(20_701, null, 1, 9_007_199_254_740_991)] },
+      ],
+      [{ merchantKey: 'bol', currency: 'EUR', changes: [toChange(20_703, null, 7)] }],
+    ],
+    [[{ merchantKey: 'bol', currency: 'EUR', changes: [toChange(20_704, null, 8)] }]],
+  ],
 }

@@ -1,8 +1,8 @@
-import { onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { migratePostgres } from '../../../src/database/migrate.ts'
 import { openPostgres } from '../../../src/database/postgres.ts'
 import type { CopyTables } from '../../../src/storage/schema.ts'
-import { testHistoryMigration } from '../../storage/history-migration.ts'
+import { EXPECTED_HISTORIES, migrateHistories } from '../../storage/history-migration.ts'
 import { useDatabase } from '../use-database.ts'
 
 const SCHEMA = 'vitrine_migrated'
@@ -18,5 +18,6 @@ test('PostgreSQL: observed prices of version 1.0 - are kept', async () => {
     statementTimeoutMs: 60_000,
   })
   onTestFinished(close)
-  await testHistoryMigration(database, (migrations) => migratePostgres(database, SCHEMA, migrations))
+  const migrated = migrateHistories(database, (migrations) => migratePostgres(database, SCHEMA, migrations))
+  expect(await migrated).toEqual(EXPECTED_HISTORIES)
 })
