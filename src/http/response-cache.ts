@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { LRUCache } from 'lru-cache'
-import { type Clock, MINUTE_MS, isFuture, isPauseActive } from '../clock.ts'
+import { type Clock, SECOND_MS, isFuture } from '../clock.ts'
 import type { CacheBounds } from '../lib/lru-cache.ts'
 import { type CacheLifetime, toCacheControl } from './cache-headers.ts'
 import {
@@ -21,8 +21,8 @@ const RESPONSE_BYTES = 1_024
 /** The largest part of the memory that responses get. Bodies get the rest. */
 const RESPONSES_SHARE = 1 / 4
 
-/** Longest reuse of a response: the largest `VITRINE_FRESH_SECONDS`. */
-const MAX_REUSE_MS: number = 5 * MINUTE_MS
+/** From this step back on, the clock was set, and not only corrected. */
+const CLOCK_STEP_MS: number = SECOND_MS
 
 /** Alternating names and values for `writeHead`. Many responses share one block. */
 export type HeaderBlock = Readonly<{ full: readonly string[]; notModified: readonly string[] }>
@@ -105,13 +105,19 @@ export function createResponseCache({ maxEntries, maxBytes }: CacheBounds, clock
   const addTarget = (key: ResponseKey, target: string): void => {
     if (target.length <= MAX_TARGET_CHARACTERS) keys.set(target, key)
   }
-  const findCurrent = (key: string): CachedResponse | undefined => {
-    const cached = responses.get(key)
+  let latestMs = -Infinity
+  const readClock = (): number => {
     const nowMs = clock.nowMs()
-    if (cached === undefined) return undefined
-    // The expiry is meaningless if the clock was set back.
-    const isCurrent = isPauseActive({ untilMs: cached.expiresAtMs, nowMs, maxMs: MAX_REUSE_MS })
-    return isCurrent && !isFuture(cached.lifetime.asOfMs, nowMs) && !cached.isOutdated() ? cached : undefined
+    // Expired responses must not become current again: newer data may have been shown since.
+    if (latestMs - nowMs > CLOCK_STEP_MS) responses.clear()
+    latestMs = nowMs
+    return nowMs
+  }
+  const findCurrent = (key: string): CachedResponse | undefined => {
+    const nowMs = readClock()
+    const cached = responses.get(key)
+    if (cached === undefined || nowMs >= cached.expiresAtMs) return undefined
+    return isFuture(cached.lifetime.asOfMs, nowMs) || cached.isOutdated() ? undefined : cached
   }
   const send: ResponseCache['send'] = (cached, { request, response, sub, body }) => {
     cached.countResponse()

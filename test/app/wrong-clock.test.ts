@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { createFixedKeySource } from '../../src/config/key-source.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/clock.ts'
 import { Secret } from '../../src/config/secrets.ts'
@@ -151,6 +151,20 @@ test('clock half a minute ahead, then corrected - no change', async () => {
   harness.clock.step(-MINUTE_MS / 2)
   expect(await describeShown(harness, BOX)).toBe('10.00 99.80, 2026-11-21T12:00:30.000Z')
   expect(await harness.context.walks.runUnscheduled()).toBe(false)
+})
+
+test('clock set back by five minutes - a response that had expired is not shown again', async () => {
+  const { catalog, open } = await createClockFixture()
+  const harness = await open()
+  setPrice(catalog, '10.00')
+  expect(await describeShown(harness, BOX)).toContain('10.00')
+  setPrice(catalog, '20.00')
+  harness.clock.advance(5 * MINUTE_MS)
+  // Another address of the product: its response is refreshed, the other one stays in the cache.
+  expect(await describeShown(harness, BOX_EMBED)).toContain('10.00')
+  await vi.waitFor(() => expect(catalog.countCalls(/products\/\d/)).toBe(2))
+  harness.clock.step(-5 * MINUTE_MS + 1)
+  expect(await describeShown(harness, BOX)).toContain('20.00')
 })
 
 test('product that was missing while the clock was a day ahead - is looked up again', async () => {
