@@ -105,14 +105,8 @@ export function createResponseCache({ maxEntries, maxBytes }: CacheBounds, clock
   const addTarget = (key: ResponseKey, target: string): void => {
     if (target.length <= MAX_TARGET_CHARACTERS) keys.set(target, key)
   }
-  let latestMs = -Infinity
-  const readClock = (): number => {
-    const nowMs = clock.nowMs()
-    // Expired responses must not become current again: newer data may have been shown since.
-    if (latestMs - nowMs > CLOCK_STEP_MS) responses.clear()
-    latestMs = nowMs
-    return nowMs
-  }
+  // Expired responses must not become current again: newer data may have been shown since.
+  const readClock = watchClock(clock, () => responses.clear())
   const findCurrent = (key: string): CachedResponse | undefined => {
     const nowMs = readClock()
     const cached = responses.get(key)
@@ -172,6 +166,17 @@ export function createResponseCache({ maxEntries, maxBytes }: CacheBounds, clock
     addTarget,
     entryCount: () => responses.size,
     byteCount: () => responses.calculatedSize + bodiesByDigest.calculatedSize,
+  }
+}
+
+/** Return a function that reads the clock, and calls `onSetBack` first if the clock was set back since the last time. */
+function watchClock(clock: Clock, onSetBack: () => void): () => number {
+  let latestMs = -Infinity
+  return () => {
+    const nowMs = clock.nowMs()
+    if (latestMs - nowMs > CLOCK_STEP_MS) onSetBack()
+    latestMs = nowMs
+    return nowMs
   }
 }
 

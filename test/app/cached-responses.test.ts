@@ -235,39 +235,41 @@ function toTagHeader(tag: Tag, last: string | undefined): OutgoingHttpHeaders {
 const toTimestamp = (timeMs: number): string => new Date(timeMs).toISOString()
 
 async function change(harness: Harness, step: Exclude<Step, { kind: 'request' }>): Promise<undefined> {
+  const { catalog, clock, context } = harness
+  if (step.kind === 'wait') clock.advance(step.ms)
+  else if (step.kind === 'step') clock.step(step.ms)
+  else if (step.kind !== 'walk') changeCatalog(harness, step)
+  // During an outage, a walk would wait.
+  else if (catalog.fault === null) {
+    await context.walks.runNow()
+    // A process notices the walk of another one within a second.
+    clock.advance(SECOND)
+  }
+}
+
+type CatalogStep = Exclude<Step, { kind: 'request' | 'wait' | 'step' | 'walk' }>
+
+function changeCatalog({ catalog, clock }: Harness, step: CatalogStep): void {
   const otherProduct = makeWireProduct({ gtin: OTHER_GTIN, offers: [makeWireOffer({ old_price: '99.80' })] })
   switch (step.kind) {
-    case 'wait':
-      harness.clock.advance(step.ms)
-      break
     case 'sell': {
       const offer = makeWireOffer({
         price: step.price,
         ...(step.oldPrice !== null && { old_price: step.oldPrice }),
-        ...(step.ageMs !== null && { checked_at: toTimestamp(harness.clock.nowMs() - step.ageMs) }),
-        ...(step.endsInMs !== null && { sale_ends_at: toTimestamp(harness.clock.nowMs() + step.endsInMs) }),
+        ...(step.ageMs !== null && { checked_at: toTimestamp(clock.nowMs() - step.ageMs) }),
+        ...(step.endsInMs !== null && { sale_ends_at: toTimestamp(clock.nowMs() + step.endsInMs) }),
       })
-      harness.catalog.products.set(CHANNEL_ID, [otherProduct, makeWireProduct({ offers: [offer] })])
+      catalog.products.set(CHANNEL_ID, [otherProduct, makeWireProduct({ offers: [offer] })])
       break
     }
     case 'move':
-      harness.catalog.channels = harness.catalog.channels.map((channel) => ({ ...channel, url: step.url }))
+      catalog.channels = catalog.channels.map((channel) => ({ ...channel, url: step.url }))
       break
     case 'outage':
-      harness.catalog.fault = step.outage && { pathPattern: /./, respond: OUTAGES[step.outage] }
-      break
-    case 'step':
-      harness.clock.step(step.ms)
-      break
-    case 'withdraw':
-      harness.catalog.products.set(CHANNEL_ID, [otherProduct])
+      catalog.fault = step.outage && { pathPattern: /./, respond: OUTAGES[step.outage] }
       break
     default:
-      // A walk would wait until the outage is over.
-      if (harness.catalog.fault !== null) break
-      await harness.context.walks.runNow()
-      // A process notices the walk of another one within a second.
-      harness.clock.advance(SECOND)
+      catalog.products.set(CHANNEL_ID, [otherProduct])
   }
 }
 
@@ -313,8 +315,8 @@ async function runOnBoth(
 test('random requests, delays, prices, walks, outages and clocks - same responses, calls and counts as without a cache, none older than its max-age', async () => {
   let cachedCount = 0
   // The circuit breakers of both servers wait equally long.
-  onTestFinished(() => void vi.spyOn(Math, 'random').mockRestore())
-  vi.spyOn(Math, 'random').mockReturnValue(0.5)
+  const random = vi.spyOn(Math, 'random').mockReturnValue(0.5)
+  onTestFinished(() => random.mockRestore())
   await fc.assert(
     fc.asyncProperty(anySteps, async (steps) => {
       const [cached, routed] = [await startComparedServer(true), await startComparedServer(false)]
