@@ -68,11 +68,13 @@ function listCopyTables({ uniqueId: id, text, keyed, updated, onPostgres }: Tabl
 }
 
 /** What servers observe, count and agree on. */
-function listOtherTables(dialect: TableDialect): readonly string[] {
-  const { text, keyed, updated } = dialect
+function listOtherTables({ text, keyed, updated }: TableDialect): readonly string[] {
   return [
     // Observed prices (ADR 0031).
-    createPriceChanges(dialect),
+    `create table price_changes (
+      copy_id bigint not null, gtin ${text} not null, merchant_key ${text} not null,
+      currency ${text} not null, day integer not null, until_day integer, low bigint, last bigint,
+      primary key (copy_id, gtin, merchant_key, currency, day))${keyed}`,
     `create table observed_days (
       copy_id bigint not null, day integer not null, after_gtin ${text} not null,
       until_gtin ${text} not null, is_imported integer not null, primary key (copy_id, day, after_gtin))${keyed}`,
@@ -200,16 +202,8 @@ export const MOVED_COPY_TABLES: readonly MovedTable[] = [
   { name: 'quota_days', key: ['catalog', 'day'], isReplaced: true },
 ]
 
-function createPriceChanges({ text, keyed }: TableDialect): string {
-  return `create table price_changes (
-    copy_id bigint not null, gtin ${text} not null, merchant_key ${text} not null,
-    currency ${text} not null, day integer not null, until_day integer, low bigint, last bigint,
-    primary key (copy_id, gtin, merchant_key, currency, day))${keyed}`
-}
-
 /** One row for each product (ADR 0031) in place of one for each change: its key took more space than what it found. */
-function listHistoryStatements(dialect: TableDialect): readonly string[] {
-  const { text, keyed, onSqlite, onPostgres } = dialect
+function listHistoryStatements({ text, keyed, onSqlite, onPostgres }: TableDialect): readonly string[] {
   const array = onSqlite('json_group_array(json_array') + onPostgres('json_agg(json_build_array')
   const object =
     onSqlite('json_group_object(key, json(changes))') + onPostgres('json_object_agg(key, changes)')
@@ -226,8 +220,7 @@ function listHistoryStatements(dialect: TableDialect): readonly string[] {
         from price_changes group by ${series}) as series
       group by copy_id, gtin`,
     // It stays, without rows: until they are updated, other servers of version 1.0 write to it.
-    'drop table price_changes',
-    createPriceChanges(dialect),
+    `${onSqlite('delete from')}${onPostgres('truncate table')} price_changes`,
   ]
 }
 
