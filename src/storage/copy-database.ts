@@ -13,15 +13,16 @@ import { COPY_MIGRATIONS } from './tables.ts'
  * - `walk`: waits for other processes, and may read and write all of it
  * - `check`: fails soon, and reads as a server does
  * - `service`: serves visitors
+ * - `write thread`: writes the look-ups of a service
  */
-export type CopyAccess = 'walk' | 'check' | 'service'
+export type CopyAccess = 'walk' | 'check' | 'service' | 'write thread'
 
 export type CopyConnection = Connection<CopyTables>
 
 /** Shorter than the forced stop of a walk thread, which can crash the process when SQLite is a native addon. */
 const WAITING_TIMEOUTS: LockTimeouts = { openingMs: 2 * SECOND_MS, openMs: 2 * SECOND_MS }
 
-/** WAL sizes that trigger a checkpoint. A server's is larger, so that walks do most checkpoints. */
+/** WAL sizes that trigger a checkpoint. A server's is larger, so that walks and its write thread do most checkpoints. */
 const WALK_CHECKPOINT_BYTES: number = 12 * 1_024 * 1_024
 const SERVER_CHECKPOINT_BYTES: number = 48 * 1_024 * 1_024
 
@@ -65,7 +66,8 @@ export function openCopyDatabase(
       timeouts,
       writer: {
         canShrink: true,
-        checkpointBytes: isWalk ? WALK_CHECKPOINT_BYTES : SERVER_CHECKPOINT_BYTES,
+        checkpointBytes:
+          isWalk || access === 'write thread' ? WALK_CHECKPOINT_BYTES : SERVER_CHECKPOINT_BYTES,
       },
     },
     server: {

@@ -43,8 +43,8 @@ export type StoredCopyOptions = Readonly<{
   database: DatabaseAddress
   /** Identifies the copy: a different catalog address starts a new one. */
   catalog: string
-  /** By default `walk`; with `service` always `service`. */
-  access?: Exclude<CopyAccess, 'service'>
+  /** By default `service` with `service`, otherwise `walk`. */
+  access?: CopyAccess
   /** Absent for commands and walks, which need the database. */
   service?: Pick<ServiceOptions, 'onFailure' | 'onRecovered' | 'onReadOnly' | 'onWritable'> &
     Readonly<{
@@ -132,6 +132,10 @@ export async function openStoredCopy(options: StoredCopyOptions): Promise<Stored
       await connection.close()
     },
   }
+}
+
+function findAccess({ access, service }: StoredCopyOptions): CopyAccess {
+  return access ?? (service === undefined ? 'walk' : 'service')
 }
 
 /** Return the path of a SQLite file. */
@@ -226,7 +230,8 @@ function createScans(connection: Connection<CopyTables, OpenCopy>, history: Hist
 }
 
 function connect(options: StoredCopyOptions): Promise<Connection<CopyTables, OpenCopy>> {
-  const { database, access = 'walk', service, clock } = options
+  const { database, service, clock } = options
+  const access = findAccess(options)
   return openConnection<CopyTables, OpenCopy>({
     open: (timeouts) => openCopy(options, timeouts),
     ...toConnectionKind(database),
@@ -247,9 +252,9 @@ type OpenCopy = OpenDatabase<CopyTables> &
   Readonly<{ readCopy: CopyReader; directReads: LongReads; longReads: LongReads }>
 
 async function openCopy(options: StoredCopyOptions, timeouts?: LockTimeouts): Promise<OpenCopy> {
-  const { database, catalog, access, service, clock = systemClock, onMigrated, threads } = options
+  const { database, catalog, clock = systemClock, onMigrated, threads } = options
   const opened = await openCopyDatabase(database, {
-    access: service === undefined ? access : 'service',
+    access: findAccess(options),
     timeouts,
     onMigrated,
   })

@@ -13,6 +13,7 @@ async function write(calls: WriteRequest): Promise<WriteResult> {
     database: { kind: 'sqlite', path },
     catalog,
     history,
+    access: 'write thread',
     service: { visitorTimeoutMs: Infinity, onFailure: () => {} },
   })
   const { putLookups } = copy

@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs'
 import * as fc from 'fast-check'
 import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { HOUR_MS } from '../../../src/clock.ts'
@@ -108,6 +109,20 @@ test('look-up that is stored - is read at once', async () => {
     await copy.putLookups([toLookup(index, 100, '9.90')])
     expect(await readBox(copy, toGtin(index))).toBe('price 9.90 @100')
   }
+})
+
+test('many look-ups - the thread checkpoints the log, before the connection that serves would', async () => {
+  const offers = Array.from({ length: 60 }, (_, index) =>
+    makeParsedOffer({ merchant: `Shop ${index}`, affiliateUrl: `https://links.example/${'x'.repeat(900)}` }),
+  )
+  for (let index = 1; index <= 400; index += 1) {
+    const gtin = toGtin(index)
+    const product = makeProduct({ gtin, offers })
+    await copy.putLookups([{ channelId: CHANNEL, gtin, entry: { product, asOfMs: 100 } }])
+  }
+  const megabytes = (file: string): number => statSync(file).size / 1_048_576
+  expect(megabytes(path)).toBeGreaterThan(10)
+  expect(megabytes(`${path}-wal`)).toBeLessThan(20)
 })
 
 test('look-up that the database rejects - only this one fails, with the reason', async () => {
